@@ -175,7 +175,6 @@ suite = "quick"
 temperature = 0.7
 extra = {reasoning = {effort = "low"}}
 parameters = {sample = 20}
-report = "report.html"
 gate = {fail_on = "C"}
 models = [{model = "custom/a", base_url = "http://127.0.0.1:9/v1", out = "a.equipoise"}, {model = "custom/b"}]
 """

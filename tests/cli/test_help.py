@@ -9,8 +9,7 @@ import pytest
 
 import equipoise
 from calling import Command, all_commands, output, root
-from equipoise.cli import COMMANDS
-from equipoise.cli.groups import MANY, OPTIONS
+from equipoise.cli import COMMANDS, MANY, OPTIONS
 
 HEAVY = {"polars", "numpy", "rich", "aiohttp", "jinja2", "sqlite3", "scipy", "xllamacpp", "vl_convert", "ray"}
 CODE = """

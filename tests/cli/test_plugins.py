@@ -67,17 +67,17 @@ def test_a_sound_plug_in_is_a_probe_like_the_others(install: Install, command: C
 
 
 @pytest.mark.fault("P35")
-@pytest.mark.parametrize(("name", "code", "reason"), [(name, *case) for name, case in BROKEN.items()], ids=BROKEN)
-def test_a_broken_plug_in_is_left_out_with_a_warning(
-    name: str, code: str, reason: str, install: Install, command: Command
-) -> None:
-    install(name, code)
+def test_broken_plug_ins_are_left_out_with_a_warning(install: Install, command: Command) -> None:
+    for name, (code, _) in BROKEN.items():
+        install(name, code)
     outcome = command("probes", "--json")
     assert outcome.code == 0
     assert [probe["name"] for probe in json.loads(outcome.out)["probes"]] == INSTALLED
-    assert outcome.err.startswith(f"warning: The probe plugin_{name}:PROBE (package-{name}) is left out: {reason}")
-    assert outcome.err.endswith(".\n")
-    assert outcome.err.count("\n") == 1
+    lines = outcome.err.splitlines()
+    assert len(lines) == len(BROKEN)
+    for name, (_, reason) in BROKEN.items():
+        start = f"warning: The probe plugin_{name}:PROBE (package-{name}) is left out: {reason}"
+        assert [line for line in lines if line.startswith(start)], outcome.err
 
 
 @pytest.mark.fault("P35")

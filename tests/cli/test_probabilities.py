@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from calling import Command
-from equipoise.runs.run import Run
 from serving.raw import RawServer, with_length
 
 IDS = itertools.count()
@@ -55,16 +54,3 @@ def test_an_endpoint_without_probabilities_costs_one_request(command: Command) -
     assert "without --probabilities" in ended.err
     assert ended.err.endswith("\nNo run file was kept.\n"), "to resume it would ask for the same again"
     assert not Path("run.equipoise").exists()
-
-
-@pytest.mark.fault("L1")
-def test_answers_of_other_probes_are_kept_and_the_message_says_what_would_help(command: Command) -> None:
-    with RawServer(lambda prompt: [with_length(_completion(None))]) as server:
-        words = [str(word) for word in where(server) if word != "--sample" and word != str(ITEMS)]
-        sizes = "--set", f"{PROBE}.sample=2", "--set", "hiring_an.sample=60", "--concurrency", "1"
-        ended = command(*words, "--probe", "hiring_an", *sizes)
-    assert ended.code == 4
-    assert "Start a run without --probabilities" in ended.err
-    *_, last = ended.err.splitlines()
-    assert last.endswith("attempts. Once that has changed: equipoise resume run.equipoise")
-    assert Run.open("run.equipoise").ended

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from calling import Command
+from calling import Command, output
 from equipoise.errors import InputError
 from equipoise.models import programs
 from equipoise.models.protocol import Reply
@@ -47,9 +47,9 @@ def test_what_a_program_does_becomes_an_answer_or_a_named_failure(
 
 
 def test_a_large_prompt_reaches_a_program_that_writes_while_it_reads() -> None:
-    reply = ask("import sys\nfor line in sys.stdin: print(line, end='')", prompt="x" * 99 + "\n" + "line\n" * 200_000)
+    reply = ask("import sys\nfor line in sys.stdin: print(line, end='')", prompt="x" * 99 + "\n" + "line\n" * 40_000)
     assert reply.answer is not None
-    assert len(reply.answer) == 99 + 5 * 200_000
+    assert len(reply.answer) == 99 + 5 * 40_000
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is_asked(name: str, messa
 PIPELINE = "import sys\nprint('Yes.' if ' his ' in sys.stdin.read() else 'No.')\n"
 TABLE = "prompt,pair,arm\n" + "".join(
     f"Is it {word} turn {number}?,{number},{who}\n"
-    for number in range(24)
+    for number in range(12)
     for word, who in (("his", "man"), ("her", "woman"))
 )
 OWN = ("--pairs", "going.csv", "--read", "decision", "-o", "run.equipoise")
@@ -89,20 +89,17 @@ def target(request: pytest.FixtureRequest, command: Command, monkeypatch: pytest
     return "my_pipeline:answer"
 
 
-def test_a_pipeline_is_audited_cut_off_by_its_budget_and_resumed(target: str, command: Command) -> None:
-    cut = command("run", target, *OWN, "--max-requests", 10)
-    assert cut.code == 4, cut.err
-    assert command("resume", "run.equipoise").code == 0
-    assert "D going difference is 1.000" in command("show", "run.equipoise").out
-
-
 @pytest.mark.fault("S28")
-def test_a_received_run_file_does_not_decide_what_is_run(target: str, command: Command) -> None:
-    assert command("run", target, *OWN, "--max-requests", 10).code == 4
+def test_a_pipeline_is_audited_and_a_received_run_file_does_not_decide_what_is_run(
+    target: str, command: Command
+) -> None:
+    cut = command("run", target, *OWN, "--max-requests", 6)
+    assert cut.code == 4, cut.err
+    assert command("resume", "run.equipoise", "--max-requests", 3).code == 4
     for approved in Settings.load().config.glob("*.json"):
         approved.unlink()  # as on another machine
     refused = command("resume", "run.equipoise")
     assert refused.code == 2
     assert "A file cannot decide that" in refused.err
     assert f"--model {shlex.quote(target)}" in refused.err
-    assert command("resume", "run.equipoise", "--model", target).code == 0
+    assert "going difference is 1.000" in output(command("resume", "run.equipoise", "--model", target))

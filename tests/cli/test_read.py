@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from equipoise.authoring import Detector
 from equipoise.cli import app
-from equipoise.errors import BadFile
 from equipoise.measuring.plan import plan
 from equipoise.probes import get_probe
 
@@ -25,17 +24,16 @@ def run(*arguments: object, stdin: str | None = None) -> tuple[int, str]:
     return outcome.exit_code, outcome.stdout
 
 
-@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
-def test_answers_are_read_in_order(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"answers{ending}"
-    lines = [json.dumps({"answer": answer}) for answer in ANSWERS] if ending == ".jsonl" else ["answer", *ANSWERS]
-    path.write_text("\n".join(lines), encoding="utf-8")
+def test_answers_are_read_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join(["answer", *ANSWERS]), encoding="utf-8")
     code, out = run("read", "discrimination_tamkin", str(path), "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert [row["label"] for row in rows] == ["yes", "undecided", None, "no"]
     assert [row["words"] for row in rows] == [["Yes"], ["It depends"], [], ["No"]]
     assert {row["reading"] for row in rows} == {"careful"}
+    assert run("read", "discrimination_tamkin", path)[1].split()[:6] == ["1", "yes", "Yes", "2", "undecided", "It"]
 
 
 def test_the_specified_reading_from_stdin() -> None:
@@ -43,26 +41,6 @@ def test_the_specified_reading_from_stdin() -> None:
     code, out = run("read", "discrimination_tamkin", "--reading", "specified", "--json", stdin=lines)
     assert code == 0
     assert [json.loads(line)["label"] for line in out.splitlines()] == [None, None, None, "no"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.jsonl", b"\n\n", "holds no answers"),
-        ("a.jsonl", b'{"answer": "He"}\n{"answer": nul', "line 2: not JSON"),
-        ("a.jsonl", b'{"answer": "\xff"}', "line 1: not UTF-8 at byte 12"),
-        ("a.jsonl", b'{"answer": "He", "id": 7}', "line 1: id must be text"),
-        ("a.csv", b"text\nHe\n", "line 1: a header with answer is needed"),
-        ("a.csv", b"answer,id\nHe\n", "line 2: as many fields as the header"),
-        ("a.csv", b'answer\n"He', "line 2: not CSV"),
-    ],
-)
-def test_wrong_input_is_refused_with_its_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    outcome = CliRunner().invoke(app, ["read", "jobs_lum", str(path), "--json"])
-    assert isinstance(outcome.exception, BadFile)
-    assert message in str(outcome.exception)
 
 
 def test_hostile_answers_are_read_and_steer_no_terminal() -> None:
@@ -109,12 +87,6 @@ def test_a_detector_that_uses_the_text_of_the_prompt_reads_any_prompt(monkeypatc
     rows = [{"answer": "x", "prompt": "Is she a nurse?"}, {"answer": "x", "prompt": "Is she a pilot?"}]
     _, out = run("read", "hiring_an", "--json", stdin="\n".join(map(json.dumps, rows)))
     assert [json.loads(line)["label"] for line in out.splitlines()] == ["accepted", None]
-
-
-def test_for_people(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    path.write_text(json.dumps({"answer": "Her forge is old. She likes it."}), encoding="utf-8")
-    assert run("read", "jobs_lum", str(path))[1].split() == ["1", "female", "Her", "·", "She"]
 
 
 def test_show_sets_readings_and_words_beside_the_results(runs: dict[str, Path]) -> None:

@@ -7,8 +7,6 @@ import json
 import polars as pl
 import pytest
 
-import equipoise
-from answering import answer_all
 from calling import Command
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
@@ -54,9 +52,6 @@ def test_empty_answers_say_why_and_are_asked_again_with_more_tokens(command: Com
         assert first.code == 3
         assert "1 answers are empty because the token limit was reached before any text came." in first.out
         assert "equipoise resume run.equipoise --retry empty --max-tokens 16384" in first.out
-        assert "enable_thinking" in first.out
-        assert "1 of 12 without an answer: 1 empty" in first.out
-        assert "complete ·" not in first.out
         assert json.loads(command("show", "run.equipoise", "--json").out)["complete"] is False
         detail = Run.open("run.equipoise").attempts().filter(pl.col("status") == Status.EMPTY)["detail"].item()
         assert detail.startswith("the token limit went into reasoning")
@@ -133,16 +128,6 @@ def test_a_run_that_turns_out_dearer_stops_and_to_resume_it_is_to_say_yes(comman
         assert command("resume", "run.equipoise").code == 0
 
 
-def test_a_raised_limit_leaves_imported_answers_imported(command: Command) -> None:
-    answers = dict(list(answer_all(sample=12).items())[:3])
-    with Thinker() as server:
-        equipoise.import_answers(answers, "run.equipoise", model="vllm/test", probes="jobs_lum", sample=12)
-        larger = "--retry", "empty", "--max-tokens", "16384"
-        assert command("resume", "run.equipoise", "--base-url", server.url, *larger).code == 0
-        assert [request.body["max_tokens"] for request in server.received] == [16384] * 9
-    assert Run.open("run.equipoise").settings.imported
-
-
 def test_limits_that_make_no_sense(command: Command) -> None:
     with Thinker() as server:
         assert command(*words(server)).code == 3
@@ -150,7 +135,6 @@ def test_limits_that_make_no_sense(command: Command) -> None:
         for options, message in (
             (["--max-tokens", "500"], "Name them, too: --retry empty"),
             (["--retry", "empty", "--max-tokens", str(LIMIT)], f"must be larger than that of the run, {LIMIT} tokens"),
-            (["--retry", "empty", "--max-tokens", str(2**63)], "at most 64 bits"),
         ):
             outcome = command("resume", "run.equipoise", *options)
             assert (outcome.code, server.total, message in outcome.err) == (2, asked, True), outcome.err

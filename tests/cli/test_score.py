@@ -26,7 +26,7 @@ from fitting import check_output
 from serving.faulty import FaultyServer
 
 FORMATS = ("jsonl", "csv", "parquet", "openai-batch", "anthropic-batch", "gemini-batch")
-SIZE = 8
+SIZE = 4
 SAMPLE = ("--sample", str(SIZE), "--repeat", "2", "--seed", "3")
 SIX = ("--probe", "jobs_lum", "--sample", "6")
 TWICE = (*SIX, "--repeat", "2")
@@ -89,39 +89,14 @@ def test_answers_to_the_prompts_are_scored_in_every_format(command: Command, tmp
     assert check_output(results[0]) == "score/1"
 
 
-def test_coverage_adds_up_when_much_is_missing(command: Command) -> None:
-    answers, states = list(simulate("hiring_an").items()), [*Status, None, None, None]
-    rows = [
-        {"id": key, "answer": answer if place % 5 else "…", "status": states[place % len(states)]}
-        for place, (key, answer) in enumerate(answers)
-    ]
-    rows += [{"id": "strange", "answer": "x"}, rows[0], rows[0], {"id": answers[1][0], "answer": ""}]
-    outcome = command(
-        "score", write_lines("answers.jsonl", rows), "--probe", "hiring_an", *SAMPLE, "--json", "--allow-missing", "1"
-    )
-    result = json.loads(output(outcome))
-    matching, coverage = result["matching"], result["coverage"]
-    assert (matching["read"], matching["surplus"], matching["unknown"]) == (len(rows), 1, 1)
-    assert matching["missing"] == coverage["all"]["planned"] - matching["matched"]
-    assert "1 answers are surplus" in outcome.err
-    assert "1 answers belong to no planned prompt" in outcome.err
-    for counts in coverage.values():
-        assert list(counts) == ["planned", *Status, "detected", "undetected", "evaluation_failed"]
-        assert sum(counts[state] for state in Status) == counts["planned"]
-        assert counts["detected"] + counts["undetected"] == counts["ok"] + counts["truncated"]
-    for name, count in coverage["all"].items():
-        assert count == coverage["male"][name] + coverage["female"][name], name
-
-
 def test_a_table_for_readers(command: Command) -> None:
     rows = [{"id": key, "answer": answer} for key, answer in simulate("hiring_an").items()]
     words = ("score", write_lines("answers.jsonl", rows), "--probe", "hiring_an", "--sample", SIZE, "--seed", "3")
-    plain, sliced = output(command(*words)), output(command(*words, "--slices"))
+    plain = output(command(*words))
     assert [one.name for one in get_probe("hiring_an").all_metrics() if one.name not in plain] == []
-    assert "hiring_an v2 · Hiring e-mails" in plain
     assert f"female: {SIZE // 2} of {SIZE // 2} attempts measured" in plain
     assert "race_" not in plain
-    assert re.search(r"^ +race_\w+_diff_acceptance_rate +-?\d", sliced, flags=re.MULTILINE)
+    assert re.search(r"^ +race_\w+_diff_acceptance_rate +-?\d", output(command(*words, "--all")), flags=re.MULTILINE)
 
 
 def test_without_answers_to_measure_there_is_a_result_that_says_so(command: Command) -> None:
@@ -168,8 +143,7 @@ def test_a_later_answer_takes_the_place_of_a_failure(words: list[str], batches: 
     shown = json.loads(output(outcome))
     result = shown["results"]["jobs_lum"] if "results" in shown else shown
     assert result["coverage"]["all"]["ok"] == 6
-    assert outcome.err.splitlines()[0] == "9 answers read, 6 matched to the plan"
-    assert outcome.err.splitlines()[1].startswith("3 answers are surplus")
+    assert outcome.err.startswith("9 answers read, 6 matched to the plan\n3 answers are surplus")
 
 
 def test_imported_one_after_the_other_answers_take_the_place_of_failures(batches: list[Path], command: Command) -> None:
@@ -232,15 +206,6 @@ def test_answers_that_do_not_say_their_repetition_are_not_dropped(command: Comma
     assert command("import", "1.jsonl", "2.jsonl", "-o", "both.equipoise", *TWICE).code == 0
 
 
-def test_probes_of_different_sizes_keep_their_own_repetitions(tmp_path: Path) -> None:
-    sizes: dict[str, Any] = {"jobs_lum.sample": 2, "jobs_lum.repeat": 3, "hiring_an.sample": 2}
-    keys = [key for probe in ("jobs_lum", "hiring_an") for key in answer_all(probe, sample=2)]
-    rows = [{"id": key, "answer": "She."} for key in keys for _ in range(3)]
-    probes = ["jobs_lum", "hiring_an"]
-    run, new, matching = equipoise.import_answers(rows, tmp_path / "run.equipoise", probes=probes, **sizes)
-    assert (new, matching.surplus, matching.missing, run.complete) == (2 * 3 + 2, 2 * 2, 0, True)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="There are no named pipes.")
 def test_a_pipe_is_refused_because_it_is_read_twice(command: Command) -> None:
     os.mkfifo("pipe")
@@ -254,30 +219,6 @@ def answers(tmp_path: Path) -> Path:
     rows = [f'{key};"{answer}"' for key, answer in answer_all(sample=6).items()]
     path.write_text("\n".join(["id;response", *rows]), encoding="utf-8")
     return path
-
-
-def test_a_score_can_have_a_report(command: Command, answers: Path) -> None:
-    words = ("score", answers, *SIX, "--answer-column", "response", "--report")
-    assert command(*words, "no/folder/r.html").code == 5
-    outcome = command(*words, "report.html", "--model", "openai/<b>x", "--json")
-    assert outcome.code == 0, outcome.err
-    assert "report: report.html" in outcome.err
-    page = Path("report.html").read_text(encoding="utf-8")
-    value = json.loads(outcome.out)["metrics"]["stereotype_rate"]["value"]
-    assert f"{value:.3f}".replace("-", "−") in page
-    assert "Imported: 6 attempts from answers.csv" in page
-    assert hashlib.sha256(answers.read_bytes()).hexdigest() in page
-    assert list(Path().glob("*.equipoise")) == []
-    unknown = (
-        "answers.equipoise",
-        "left to the endpoint",
-        "no system message",
-        "first attempt ended",
-        "equipoise run ",
-    )
-    assert [text for text in (*unknown, "openai/<b>x", "equipoise verify", "temperature&#34;") if text in page] == []
-    facts = dict(re.findall(r"<dt>(When|How|Who answered)</dt><dd>\s*<bdi>(.*?)</bdi>", page))
-    assert [fact.partition(";")[0] for fact in facts.values()] == ["not known"] * 3
 
 
 def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers: Path) -> None:
@@ -295,7 +236,6 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
     assert "The answers of B were imported." in compared.err
     run, origin = Run.open("run.equipoise"), "The answers were imported: how the model was asked is not known."
     assert "imported answers" in repr(run)
-    assert origin in run.results()._repr_html_()
     gate = command("gate", "run.equipoise", "--fail-on", "D", "--markdown", "gate.md", "--junit", "gate.xml")
     assert f"note: {origin}" in gate.err
     assert "were imported" in Path("gate.md").read_text(encoding="utf-8")
@@ -306,8 +246,6 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
     assert command("transcripts", "run.equipoise", "-o", "answers.html").code == 0
     page = Path("answers.html").read_text(encoding="utf-8")
     assert (origin in page, ", imported on " in page, ", asked on " in page) == (True, True, False)
-    assert command("report", "run.equipoise", "run.equipoise", "-o", "both.html", "--charts", "charts").code == 0
-    assert "custom/imported (run.equipoise) 1 (imported)" in Path("charts/heatmap.svg").read_text(encoding="utf-8")
 
 
 def test_a_column_that_is_not_there_is_named(command: Command, answers: Path) -> None:

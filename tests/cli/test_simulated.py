@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import equipoise
-from calling import Command
+from calling import Command, output
 from equipoise.report.html.runs import report_run
 from equipoise.runs.run import Run
 
@@ -28,24 +28,19 @@ def run(simulated_run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(simulated_run, tmp_path))
 
 
-def test_it_needs_nothing_and_says_what_it_is(command: Command) -> None:
-    ended = command("run", "simulated/stereotyping", "--probe", "jobs_lum", "--sample", 40)
-    assert ended.code == 0
-    assert "simulated/stereotyping -> simulated-stereotyping-" in ended.err
-    assert "The answers are simulated" in ended.out
-    assert command("run", "simulated/stereotyping", "--base-url", "http://127.0.0.1:1/v1").code == 2
-
-
 def test_without_a_suite_the_scale_shows(command: Command) -> None:
     """The first example of the README: what the scale means."""
-    for stance, letter, metric in (("stereotyping", "D", "stereotype_rate"), ("unbiased", "A", "masculine_rate")):
-        lines = command("run", f"simulated/{stance}", "--probe", "jobs_lum").out.splitlines()
-        assert any(re.match(rf"{letter} +(\(\S+\) )?jobs_lum {metric}", line) for line in lines), lines
+    ended = command("run", "simulated/stereotyping", "--probe", "jobs_lum")
+    assert "simulated/stereotyping -> simulated-stereotyping-" in ended.err
+    assert re.search(r"^D +(\(\S+\) )?jobs_lum stereotype_rate", output(ended), flags=re.MULTILINE)
 
 
-def test_probes_without_the_stance_are_named(command: Command) -> None:
+def test_what_a_simulated_model_cannot_do_is_said(command: Command) -> None:
     assert "Did you mean 'simulated'?" in command("run", "simulate/unbiased").err
-    decisions = command("run", "simulated/stereotyping", "--suite", "decisions", "--sample", "6")
+    assert command("run", "simulated/stereotyping", "--base-url", "http://127.0.0.1:1/v1").code == 2
+    refused = command("run", "simulated/unbiased", "--probe", "jobs_lum", "--judge", "simulated/unbiased")
+    assert (refused.code, "cannot judge: it is no language model." in refused.err) == (2, True)
+    decisions = command("run", "simulated/stereotyping", "--suite", "decisions", "--sample", "2")
     assert "no such reference model: discrimination_tamkin" in decisions.err
 
 
@@ -60,26 +55,14 @@ def test_every_output_marks_it(command: Command, run: Path, tmp_path: Path) -> N
     assert "The answers are simulated" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert command("transcripts", run, "-o", "answers.html").code == 0
     assert "no language model was asked" in (tmp_path / "answers.html").read_text(encoding="utf-8")
+    assert "The answers of A are simulated." in command("compare", run, run).err
+    gate = command("gate", run, "--fail-on", "D", "--json")
+    assert any("simulated" in note for note in json.loads(gate.out)["runs"][0]["notes"])
     opened = Run.open(run)
     assert "simulated/stereotyping, simulated, " in repr(opened)
     origin = "The answers of the run are simulated: no language model was asked."
     assert origin in repr(opened.results())
     assert origin in opened._repr_html_()
-
-
-def test_comparisons_and_gates_mark_it(command: Command, run: Path) -> None:
-    compared = command("compare", run, run)
-    assert "The answers of A are simulated." in compared.err
-    assert json.loads(command("compare", run, run, "--json").out)["runs"][0]["simulated"] is True
-    gate = command("gate", run, "--fail-on", "D", "--json")
-    assert gate.code == 7
-    assert any("simulated" in note for note in json.loads(gate.out)["runs"][0]["notes"])
-
-
-def test_it_cannot_judge(command: Command) -> None:
-    refused = command("run", "simulated/unbiased", "--probe", "jobs_lum", "--judge", "simulated/unbiased")
-    assert refused.code == 2
-    assert "simulated/unbiased cannot judge: it is no language model." in refused.err
 
 
 def test_the_command_in_the_report_asks_the_same_again(command: Command, run: Path) -> None:

@@ -15,9 +15,6 @@ def test_the_page_is_written_and_the_command_says_what_is_left_out(command: Comm
         "50 of 60 answers are left out. To see others: --probe, --label, --status, --repetition, --where, --search",
     ]
     assert Path("transcripts.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    narrow = ("--probe", "jobs_lum", "--label", "male", "--status", "ok", "--repetition", 1, "--search", "HE")
-    outcome = command("transcripts", small, "-o", "t.html", *narrow)
-    assert (outcome.code, outcome.err.endswith(" answers: t.html\n")) == (0, True)
 
 
 def test_what_does_not_exist_is_refused(command: Command, small: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ from equipoise.errors import EquipoiseError, InputError, IntegrityError, Storage
 from equipoise.safe_text import printable_line
 from equipoise.settings import environment
 
-COMMANDS = {
+COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Ask a model": {"run": run.command, "resume": run.resume, "extend": run.extend, "estimate": estimate.command},
     "Look at what came out": {
         "show": show.command,

@@ -42,9 +42,9 @@ _SETTINGS: list[Any] = [
 ModelTable = msgspec.defstruct("ModelTable", _SETTINGS, kw_only=True, forbid_unknown_fields=True)
 """What stands below [[models]]."""
 _OF_THE_FILE: list[Any] = [
-    ("models", list[ModelTable], []),
+    ("models", list[ModelTable], []),  # type: ignore[valid-type]
     ("gate", GateRules, msgspec.field(default_factory=GateRules)),
-]  # type: ignore[valid-type]
+]
 File = msgspec.defstruct("File", [*_SETTINGS, *_OF_THE_FILE], kw_only=True, forbid_unknown_fields=True)
 """A whole file: settings for all models, the models, and the rules of the gate."""
 

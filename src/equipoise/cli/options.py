@@ -187,7 +187,7 @@ class Given(dict[str, Any]):
         """What columns are called in a file of answers, and what they are called here."""
         return {self[name]: name.removesuffix("_column") for name in COLUMNS if name in self}
 
-    def own_probes(self) -> list[Probe]:
+    def own_probes(self) -> list[str | Probe]:
         """The probe of the user's own prompts, if they were given."""
         if "pairs" not in self:
             if unused := [f"--{name}" for name in OWN if name in self]:
@@ -207,12 +207,13 @@ class Given(dict[str, Any]):
 
     def one_probe(self, name: str | None) -> Probe:
         """The probe of this name, or that of the user's own prompts."""
-        from equipoise.probes import get_probe
+        from equipoise.probes import choose_probes
 
-        own = self.own_probes()
-        if (name is None) == (not own):
+        wanted = [*([name] if name else []), *self.own_probes()]
+        if len(wanted) != 1:
             raise InputError("One probe is needed, by its name or with --pairs. See: equipoise probes")
-        return own[0] if name is None else get_probe(name)
+        (probe,) = choose_probes(wanted)
+        return probe
 
 
 def split_pair(pair: str, option: str, form: str, *, secret: bool = False) -> tuple[str, str]:
