@@ -95,7 +95,7 @@ def test_several_runs_and_reports_in_any_order(path: Path, report: Path, command
 def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) -> None:
     execute("update attempts set answer = 'x' where place = 1")(path)
     outcome = command("verify", path, report, "--json")
-    assert (outcome.code, "attempt number 1 of 5" in outcome.err) == (6, True)
+    assert (outcome.code, "attempt number 1" in outcome.err) == (6, True)
     found = json.loads(outcome.out)["files"][0]
     assert (found["digest"], found["proved"], found["not_proved"]) == ("", [], [])
     assert "attempt number 1" in found["problems"][0]
