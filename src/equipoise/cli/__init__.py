@@ -41,7 +41,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
 OPTIONS = {
     "Mostly enough": "--suite --probe --out --report --retry --certain --max-cost --yes --quiet",
     "More: what is asked": "--config --sample --repeat --seed --set --until-certain --probabilities --reading",
-    "More: own prompts": "--pairs --read --columns --names --letters --bands",
+    "More: own prompts": "--pairs --read --columns --letters --bands",
     "More: where": "--base-url --key-variable --key-command --header --trust-config --allow-insecure "
     "--allow-secret-url",
     "More: how the model answers": "--temperature --top-p --max-tokens --model-seed --system --extra",
