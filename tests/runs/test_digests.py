@@ -22,8 +22,7 @@ from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.run import Run
 from equipoise.runs.spec import to_plain
 from equipoise.schema import Status
-from runs.fakes import attempts_of, create, execute, finish, plan
-from runs.test_opening import create_and_kill
+from runs.fakes import create, execute, finish
 
 FLIPS = 30
 INSERT = """
@@ -175,40 +174,3 @@ def test_failures_that_are_asked_again_are_kept_and_the_counts_add_up(tmp_path: 
         kept = connection.execute("select place, status, detail from earlier_failures").fetchall()
     assert kept == [(n, *(("empty", None) if n % 2 == 0 else ("http_error", "503"))) for n in range(1, 11)]
     RunReader.open(tmp_path / "run.db").close()
-
-
-@pytest.mark.fault("P14")
-@pytest.mark.parametrize("case", ["older copy", "another run", "after a checkpoint"])
-def test_a_wal_that_does_not_belong_to_the_file_changes_nothing_silently(tmp_path: Path, case: str) -> None:
-    path, mixed = tmp_path / "run.db", tmp_path / "mixed.db"
-    with create(path, plan(size=400)) as run:
-        shutil.copy(path, mixed)
-        run.record(finish(each) for each in list(run.pending())[:200])
-        if case == "after a checkpoint":
-            run._connection.execute("pragma wal_checkpoint(restart)").fetchall()
-            run.record([finish(next(run.pending()))])
-        shutil.copy(f"{path}-wal", tmp_path / "newer-wal")
-    if case == "another run":
-        mixed.unlink()
-        create(mixed, plan(size=400)).close()
-    shutil.copy(tmp_path / "newer-wal", f"{mixed}-wal")
-    try:
-        with RunReader.open(mixed) as reader:
-            assert attempts_of(reader)["answer"].n_unique() == 200, "all that was stored until then, or nothing"
-    except IntegrityError:
-        pass  # exit 6
-
-
-def test_a_wal_that_a_reader_or_a_kill_leaves_is_no_reason_to_refuse(tmp_path: Path) -> None:
-    path = tmp_path / "run.db"
-    run = create(path)
-    run.record([finish(next(run.pending()))])
-    with RunReader.open(path) as reader:
-        run.close()
-        assert reader.counts()[Status.OK] == 1
-        with RunReader.open(path) as another:
-            assert another.counts()[Status.OK] == 1
-    create_and_kill(tmp_path / "killed.db")
-    for left in (path, tmp_path / "killed.db", tmp_path / "killed.db"):
-        with RunFile.open(left) as run:
-            assert run.counts()[Status.OK] == 1

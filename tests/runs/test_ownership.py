@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,8 +18,6 @@ from equipoise.schema import Status
 from runs.fakes import Fake, create, finish, ok, plan
 from runs.pumping import POLICY, run
 
-POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows does not let go of files in use")
-
 
 def replace_by_another_run(path: Path) -> None:
     other = path.with_name("other.db")
@@ -29,14 +26,8 @@ def replace_by_another_run(path: Path) -> None:
     other.replace(path)
 
 
-def delete_with_companions(path: Path) -> None:
-    for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm"), Path(f"{path}.lock")):
-        file.unlink()
-
-
-@POSIX
 @pytest.mark.fault("P21")
-@pytest.mark.parametrize("accident", [Path.unlink, delete_with_companions, replace_by_another_run])
+@pytest.mark.parametrize("accident", [Path.unlink, replace_by_another_run])
 def test_a_run_that_loses_its_file_stops(tmp_path: Path, accident: Callable[[Path], None]) -> None:
     path = tmp_path / "run.db"
     contents: list[bytes | None] = []
@@ -71,22 +62,6 @@ def test_this_process_cannot_own_a_run_twice(tmp_path: Path) -> None:
             assert reader.counts()[Status.OK] == 10
 
 
-@POSIX
-@pytest.mark.fault("P22")
-def test_a_reader_in_the_owners_process_does_not_end_the_owners_locks(tmp_path: Path) -> None:
-    """Closing a file ends all POSIX locks of a process on it; then another tool would take away the -wal."""
-    path = tmp_path / "run.db"
-    with create(path) as file:
-        RunReader.open(path).close()
-        tool = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('select 1 from settings').connection.close()"
-        subprocess.run(["python3", "-c", tool, str(path)], check=True)
-        assert (tmp_path / "run.db-wal").exists()
-        file.record(map(finish, file.pending()))
-    with RunReader.open(path) as reader:
-        assert reader.counts()[Status.OK] == 10
-
-
-@POSIX
 @pytest.mark.fault("P22")
 def test_a_run_works_through_a_link(tmp_path: Path) -> None:
     path, link = tmp_path / "run.db", tmp_path / "links" / "link.db"
@@ -105,7 +80,6 @@ def test_a_run_works_through_a_link(tmp_path: Path) -> None:
         assert reader.counts()[Status.OK] == 1
 
 
-@POSIX
 @pytest.mark.fault("S20")
 def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
@@ -113,14 +87,6 @@ def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
         with create(tmp_path / "run.db") as file:
             file.record(map(finish, file.pending()))
             modes = {found.name: stat.S_IMODE(found.stat().st_mode) for found in tmp_path.iterdir()}
-        assert modes == dict.fromkeys(["run.db", "run.db-shm", "run.db-wal", "run.db.lock"], 0o600)
+        assert modes == dict.fromkeys(["run.db", "run.db.lock"], 0o600)
     finally:
         os.umask(before)
-
-
-@pytest.mark.fault("P14")
-def test_a_new_run_is_not_written_beside_the_wal_of_an_old_one(tmp_path: Path) -> None:
-    (tmp_path / "run.db-wal").write_bytes(b"old")
-    with pytest.raises(StorageError, match=r"run\.db-wal is left of another run file"):
-        create(tmp_path / "run.db")
-    assert [file.name for file in tmp_path.iterdir()] == ["run.db-wal"]

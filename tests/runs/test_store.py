@@ -87,16 +87,6 @@ def test_files_left_by_a_kill_while_planning_are_replaced(tmp_path: Path) -> Non
     assert file_names(tmp_path) == ["run.db"]
 
 
-def test_a_closed_run_is_one_file_and_an_open_one_has_its_wal(tmp_path: Path) -> None:
-    with create(tmp_path / "run.db") as run:
-        run.record(map(finish, run.pending()))
-        assert file_names(tmp_path) == ["run.db", "run.db-shm", "run.db-wal", "run.db.lock"]
-    assert file_names(tmp_path) == ["run.db"]
-    with RunReader.open(tmp_path / "run.db") as run:
-        assert run.counts()[Status.OK] == 10
-        assert file_names(tmp_path) == ["run.db"]
-
-
 def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
     reply = Reply(
         status=Status.TRUNCATED,
@@ -261,7 +251,4 @@ def test_a_reader_cannot_write_and_sees_what_its_owner_commits(tmp_path: Path) -
         assert reader.counts()[Status.OK] == 1
         with pytest.raises(StorageError, match="readonly database"), translate_storage_errors(reader.path):
             reader._connection.execute("delete from attempts")
-    assert file_names(tmp_path)[0] == "run.db"
-    with RunFile.open(tmp_path / "run.db"):
-        pass
     assert file_names(tmp_path) == ["run.db"]

@@ -16,15 +16,12 @@ from equipoise.errors import BadFile, IntegrityError, StorageError
 from equipoise.measuring.marks import SPENT
 from equipoise.runs.file import sql
 from equipoise.runs.file.digests import check_digests
-from equipoise.runs.file.ownership import beside
 from equipoise.runs.file.values import Planned
 from equipoise.runs.spec import RunRecord, load
 
-_HEADER_BYTES = 100
-
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file, too small to be a run file, or a copy without its -wal, before SQLite opens it."""
+    """Refuse what is no file."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -33,36 +30,13 @@ def check_file(path: Path) -> None:
         raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
     if not stat.S_ISREG(found.st_mode):
         raise BadFile(f"{path} is no file, and so no run file.")
-    if found.st_size < _HEADER_BYTES:
-        raise IntegrityError(f"{path} is not a run file: it is no SQLite file.")
-    wal = beside(path, "-wal")
-    lock = beside(path, ".lock")
-    if not (lock.exists() or wal.exists()) and _expects_wal(path) and not lock.exists():
-        raise IntegrityError(
-            f"{path} was copied while it was in use, without {wal.name}: the newest answers are missing. "
-            f"Copy it again when the run has ended, or copy {path.name} and {wal.name} together."
-        )
-
-
-def _expects_wal(path: Path) -> bool:
-    """Whether the header says that there is a -wal: while the file is in use, and after a kill.
-
-    Not for a file that this process owns: to close it would end the locks that SQLite holds on it.
-    """
-    with path.open("rb") as file:
-        return file.read(_HEADER_BYTES)[18] == 2
 
 
 def check_layout(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse the file of another program or version, and one with anything in its schema that is not ours."""
-    try:
-        ((application,),) = connection.execute(sql.GET_APPLICATION_ID)
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
-            raise IntegrityError(f"{path} is not a run file: it is no SQLite file.") from None
-        raise
+    ((application,),) = connection.execute(sql.GET_APPLICATION_ID)
     if application != sql.APPLICATION_ID:
-        raise IntegrityError(f"{path} is not a run file: it is a SQLite file of another program.")
+        raise IntegrityError(f"{path} is not a run file: it is empty, or of another program.")
     ((version,),) = connection.execute(sql.GET_VERSION)
     if version != sql.SCHEMA:
         raise IntegrityError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import shutil
@@ -16,10 +15,9 @@ from polars.exceptions import PolarsError
 
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, sql
-from equipoise.runs.file.ownership import beside
 
-_BUSY_SECONDS = 30.0
-"""How long one waits for another: the owner for readers that check the file before it marks the file as in use."""
+_BUSY_SECONDS = 600.0
+"""How long one waits for another: the owner, to commit, for readers that check a large file."""
 _LONGEST_VALUE = 256 * 1024 * 1024
 _STORAGE_CODES = {
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN),
@@ -56,37 +54,22 @@ def on_error(undo: Callable[[], object]) -> Iterator[None]:
         raise
 
 
-def connect_reader(path: Path, *, checked: bool, whole: bool = True) -> sqlite3.Connection:
-    """A read-only connection to a run file with the right layout, and content unless the caller has `checked` that.
+def connect(path: Path, *, owner: bool, checked: bool) -> sqlite3.Connection:
+    """A connection to a run file with the right layout, and content unless the caller has `checked` that.
 
-    If not the `whole` content, then what goes on with a run: settings, prompts, and the last attempt.
+    Its owner, who holds the lock, can write. Of the content, what goes on with a run is checked then: settings, prompts
+    and the last attempt. What was answered is checked when it is measured.
     """
     checks.check_file(path)
     with translate_storage_errors(path):
-        connection = _connect(path, "mode=ro", sql.READER)
+        connection = _connect(path, "mode=rw", sql.OWNER) if owner else _connect(path, "mode=ro", sql.READER)
         with on_error(connection.close):
             checks.check_layout(connection, path)
             if not checked:
-                checks.check_content(connection, path, whole=whole)
-    return connection
-
-
-def connect_owner(path: Path, *, checked: bool) -> sqlite3.Connection:
-    """The one connection that writes. The caller holds the lock.
-
-    A -wal says that the file is in use, so that a copy without it is recognised. To switch to it is also the first
-    write: a disk that cannot be written to is noticed before anything is asked.
-    """
-    with translate_storage_errors(path):
-        if beside(path, "-journal").exists():  # SQLite undoes a change that a kill interrupted
-            with contextlib.closing(_connect(path, "mode=rw", sql.OWNER)) as interrupted:
-                interrupted.execute(sql.GET_VERSION).fetchall()
-        # By a connection that leaves a refused file untouched. What was answered is checked when it is measured.
-        connect_reader(path, checked=checked, whole=False).close()
-        connection = _connect(path, "mode=rw", sql.OWNER)
-        with on_error(connection.close):
-            connection.execute(sql.USE_WAL).fetchall()
-            connection.execute(sql.DIGESTS).fetchall()  # SQLite creates the -wal at the first read
+                checks.check_content(connection, path, whole=not owner)
+            if owner:  # a file that cannot be written to is noticed before anything is asked
+                connection.execute(sql.BEGIN)
+                connection.rollback()
     return connection
 
 
@@ -132,12 +115,10 @@ def sync_directory(path: Path) -> None:
 
 def describe_shortage(path: Path, reserve: int) -> str | None:
     """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
-    wal = beside(path, "-wal")
     limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     free = shutil.disk_usage(path.parent).free
     if limit != resource.RLIM_INFINITY:
         free = min(free, limit - path.stat().st_size)
-    free -= wal.stat().st_size if wal.exists() else 0  # its content will need space in the main file, too
     if free >= reserve:
         return None
     return (

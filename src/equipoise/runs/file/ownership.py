@@ -10,7 +10,7 @@ from equipoise.errors import StorageError
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """What stands beside a run file: its .lock, and the -wal, -shm or -journal of SQLite."""
+    """What stands beside a run file: its .lock, and the -journal of SQLite while a change is written."""
     return path.with_name(path.name + suffix)
 
 
@@ -39,10 +39,9 @@ class Lock:
         os.ftruncate(self._fd, 0)
         os.write(self._fd, str(os.getpid()).encode())
 
-    def release(self, *, remove: bool = True) -> None:
-        """Give the lock back. A lock file that is not removed says that the run file was not left as one whole."""
-        if remove:
-            self._path.unlink(missing_ok=True)
+    def release(self) -> None:
+        """Give the lock back."""
+        self._path.unlink(missing_ok=True)
         os.close(self._fd)
 
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, sql, tables
-from equipoise.runs.file.connection import connect_reader, translate_storage_errors
+from equipoise.runs.file.connection import connect, translate_storage_errors
 from equipoise.runs.file.digests import content_digest
 from equipoise.runs.file.tables import ANSWERS, encode_json
 from equipoise.runs.file.values import Failure, Pending, Planned, Provenance, Served
@@ -47,7 +47,7 @@ class RunReader:
     def open(cls, path: Path, *, checked: bool = False) -> RunReader:
         """Open the run for reading. Its content is checked, unless the caller has done that before."""
         path = follow_link(path)
-        return RunReader(path, connect_reader(path, checked=checked))
+        return RunReader(path, connect(path, owner=False, checked=checked))
 
     def close(self) -> None:
         """Close the file."""

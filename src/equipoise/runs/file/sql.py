@@ -100,11 +100,9 @@ BEGIN, BEGIN_READING = "begin immediate", "begin"
 SET_HEADER = (f"pragma application_id = {APPLICATION_ID}", f"pragma user_version = {SCHEMA}")
 GET_VERSION = "pragma user_version"
 GET_APPLICATION_ID = "pragma application_id"
-USE_WAL = "pragma journal_mode = wal"
-LEAVE_WAL = ("pragma wal_checkpoint(truncate)", "pragma journal_mode = delete")
 SAFE = ("pragma trusted_schema = off", "pragma cell_size_check = on", "pragma mmap_size = 0")
 READER = (*SAFE, "pragma query_only = on")
-OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = full", "pragma cache_size = -16384")
+OWNER = (*SAFE, "pragma foreign_keys = on", "pragma synchronous = extra", "pragma cache_size = -16384")
 # The ids of new prompts go to random places of their index, so all of it should fit: 200 MB for five million prompts.
 CREATOR = (*OWNER, "pragma cache_size = -196608")
 

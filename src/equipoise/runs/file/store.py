@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import Asking
 from equipoise.runs.file import checks, sql
 from equipoise.runs.file.connection import (
-    connect_owner,
+    connect,
     create_empty,
     describe_shortage,
     on_error,
@@ -50,12 +50,11 @@ class RunFile(RunReader):
         with translate_storage_errors(path):
             if problem := describe_shortage(path, RESERVE):
                 raise StorageError(problem)
-            super().__init__(path, connect_owner(path, checked=checked))
+            super().__init__(path, connect(path, owner=True, checked=checked))
         self.owned = True
         self._lock = lock
-        files = (path, beside(path, "-wal"), beside(path, "-shm"))
-        self._identities = {file: file.stat() for file in files if file.exists()}
-        """Which files these are, to tell them from others of the same names."""
+        self._identity = path.stat()
+        """Which file this is, to tell it from another of the same name."""
 
     @classmethod
     def create(cls, path: Path, *, settings: RunRecord, plans: Iterable[Plan]) -> RunFile:
@@ -76,22 +75,13 @@ class RunFile(RunReader):
             return cls(path, lock, checked=False)
 
     def close(self) -> None:
-        """Close the file and leave one file that can be copied or, if the disk fails, resumed."""
+        """Close the file."""
         if not self.owned:
             return
         self.owned = False
-        try:
-            # A reader may keep the -wal for a while; nothing is lost by that.
-            with suppress(sqlite3.OperationalError):
-                for statement in sql.LEAVE_WAL:
-                    self._connection.execute(statement).fetchall()
-            self._refuse_if_lost()
-        finally:
-            self._connection.close()
-            is_lost = not self._is_in_place(self.path)
-            for file in filter(self._is_in_place, self._identities if is_lost else ()):
-                file.unlink()  # another file must not be read with this -wal
-            self._lock.release(remove=is_lost or not beside(self.path, "-wal").exists())
+        self._connection.close()
+        self._lock.release()
+        self._refuse_if_lost()
 
     @contextmanager
     def _begin(self) -> Iterator[sqlite3.Connection]:
@@ -102,11 +92,8 @@ class RunFile(RunReader):
             yield connection
 
     def _refuse_if_lost(self) -> None:
-        if not self._is_in_place(self.path):
+        if not is_same_file(self._identity, self.path):
             raise StorageError(f"{self.path} was moved, deleted or replaced while it was in use.")
-
-    def _is_in_place(self, file: Path) -> bool:
-        return is_same_file(self._identities[file], file)
 
     def short_of_space(self) -> str | None:
         """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
@@ -201,34 +188,34 @@ class RunFile(RunReader):
 
         The frames hold evaluated attempts. Labels are for other tools: equipoise reads the answers anew.
         """
+        # All of them are read before the first is written: readers and the owner wait for each other.
+        rows = [_label_rows(probe, frame.filter(is_measured())) for probe, frames in labels for frame in frames]
         with self._begin() as connection:
             connection.execute(sql.REMOVE_LABELS)
-            for probe, frames in labels:
-                for frame in frames:
-                    rows = _label_rows(probe.name, probe.detector.counts, frame.filter(is_measured()))
-                    connection.executemany(sql.ADD_LABEL, rows)
+            for part in rows:
+                connection.executemany(sql.ADD_LABEL, part.iter_rows())
 
 
-def _label_rows(probe: str, counts: Sequence[str], measured: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
+def _label_rows(probe: Probe, measured: pl.DataFrame) -> pl.DataFrame:
     """Label, counts as JSON, whether the label is the judge's; then the key of the attempt."""
-    nothing = pl.lit(None, pl.String)
+    counts, nothing = probe.detector.counts, pl.lit(None, pl.String)
     return measured.select(
         label=nothing if counts else pl.col(LABEL),
         counts=pl.struct(counts).struct.json_encode() if counts else nothing,
         judged=pl.col(JUDGED) if JUDGED in measured.columns else pl.lit(value=False),
-        probe=pl.lit(probe),
+        probe=pl.lit(probe.name),
         prompt=pl.col(ID),
         repetition=pl.col(REPETITION),
-    ).iter_rows()
+    )
 
 
 def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> None:
     """Write a run file that gets its name only when it is complete. The caller holds the lock."""
     if path.exists() or path.is_symlink():
         raise StorageError(f"{path} already exists. To go on with it: equipoise resume {path}. Or choose another name.")
-    if beside(path, "-wal").exists():
+    if beside(path, "-journal").exists():
         raise StorageError(
-            f"{beside(path, '-wal')} is left of another run file of that name, and would spoil a new one. "
+            f"{beside(path, '-journal')} is left of another run file of that name, and would spoil a new one. "
             "Delete it, or choose another name."
         )
     partial = beside(path, ".partial")
