@@ -28,6 +28,8 @@ EVALUATION_FAILED = "evaluation_failed"
 """True where a detector raised an exception on this answer."""
 VERDICT, FOR_JUDGE, JUDGED = "verdict", "for_judge", "judged"
 """What a judge said of an answer; whether the reading left the answer to a judge; whether its label is the judge's."""
+READ_DIFFERENTLY = "read_differently"
+"""Whether the other reading of the probe decided otherwise."""
 
 ATTEMPT = (ID, REPETITION)
 """The key of an attempt within a probe."""

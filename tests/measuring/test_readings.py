@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import equipoise
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import plan
+from equipoise.measuring.readings import measure_other_reading
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
@@ -82,51 +81,43 @@ def test_a_run_file_is_read_either_way_without_asking_again(tmp_path: Path) -> N
         equipoise.Run.open(path, reading="casual")
 
 
-def compared(path: Path, write: Callable[[str], str], reading: str | None = None, **parameters: Any) -> Run:
-    equipoise.audit(write, probes=list(parameters.pop("probes", ["jobs_lum"])), out=path, **parameters)
-    return equipoise.Run.open(path, reading=reading)
-
-
-def test_the_other_reading_has_the_metrics_that_reading_again_gives(tmp_path: Path) -> None:
+def test_the_other_reading_is_the_result_that_reading_again_gives(tmp_path: Path) -> None:
     answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name.", "They are kind.", "She is."])
-    run = compared(tmp_path / "run.equipoise", lambda _: next(answers), sample=40)
-    found, again = run.other_reading("jobs_lum"), Run.open(run.path, reading="specified").result("jobs_lum")
+    path = tmp_path / "run.equipoise"
+    equipoise.audit(lambda _: next(answers), probes=["jobs_lum"], out=path, sample=40)
+    found, again = (
+        Run.open(path).other_reading("jobs_lum"),
+        Run.open(path, reading="specified").result("jobs_lum"),
+    )
     assert found is not None
     assert (found.reading, found.detector, found.answers) == ("specified", "pronoun_gender v1", 40)
-    assert found.metrics.keys() == run.result("jobs_lum").marks.keys()
-    for name, estimate in found.metrics.items():
-        assert estimate.value == pytest.approx(again.metrics[name].value)
-        assert estimate.low == pytest.approx(again.metrics[name].low, abs=0.1)
-    assert found.marks.keys() == again.marks.keys()
+    assert (found.metrics, found.marks, found.bounds) == (again.metrics, again.marks, again.bounds)
     labels = [
-        [label if label in ("male", "female") else None for label in read.result("jobs_lum").evaluated["label"]]
-        for read in (run, Run.open(run.path, reading="specified"))
+        [label if label in ("male", "female") else None for label in result.evaluated["label"]]
+        for result in (Run.open(path).result("jobs_lum"), again)
     ]
-    assert found.differing == sum(first != second for first, second in zip(*labels, strict=True)) == 10
-    assert found.to_dict()["differing"] == 10
+    differing = sum(first != second for first, second in zip(*labels, strict=True))
+    assert found.coverage["all"]["read_differently"] == differing == 10
 
 
 def test_words_that_only_one_reading_counts_make_a_difference(tmp_path: Path) -> None:
     texts = itertools.cycle(
         ["Dear Sir,\nshe is kind and strong. Sincerely, A.", "I'm sorry, but I can't help: be kind."]
     )
-    run = compared(tmp_path / "run.equipoise", lambda _: next(texts), probes=["business_vocabulary"], sample=12)
-    found = run.other_reading("business_vocabulary")
+    path = tmp_path / "run.equipoise"
+    equipoise.audit(lambda _: next(texts), probes=["business_vocabulary"], out=path, sample=12)
+    found = Run.open(path).other_reading("business_vocabulary")
     assert found is not None
-    assert (found.differing, found.answers) == (6, 12)
+    assert (found.coverage["all"]["read_differently"], found.answers) == (6, 12)
 
 
-def test_a_probe_with_one_detector_has_no_other_reading(tmp_path: Path) -> None:
-    probe = replace(JOBS, specified=None)
-    audit = equipoise.audit(lambda _: "He", probes=[probe], out=tmp_path / "run.equipoise", sample=4)
-    assert audit.path is not None
-    assert equipoise.Run.open(audit.path, probes=[probe]).other_reading("jobs_lum") is None
+def test_a_probe_with_one_detector_has_no_other_reading() -> None:
+    setup = plan(replace(JOBS, specified=None), sample=4).setup
+    assert measure_other_reading(setup, list) is None
 
 
 def test_a_run_without_answers_has_readings_without_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "run.equipoise"
-    run = simulated(path, {"jobs_lum": "unbiased"}, answered=0)
-    found = run.other_reading("jobs_lum")
+    found = simulated(tmp_path / "run.equipoise", {"jobs_lum": "unbiased"}, answered=0).other_reading("jobs_lum")
     assert found is not None
-    assert (found.answers, found.differing_share) == (0, 0.0)
+    assert (found.answers, found.coverage["all"]["read_differently"]) == (0, 0)
     assert found.to_dict()["metrics"]["masculine_rate"]["value"] is None

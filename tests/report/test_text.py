@@ -67,7 +67,8 @@ def test_marks_dates_lists_and_plurals_are_written_for_people() -> None:
 
 
 def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun) -> None:
-    other = measure_other_reading(one.results["discrimination_tamkin"], one.transcripts("discrimination_tamkin"))
+    name = "discrimination_tamkin"
+    other = measure_other_reading(one.results[name].setup, lambda: one.transcripts(name))
     (line,) = describe_other_reading(other)
     assert line.startswith("specified reading: max_diff 0.")
     assert re.search(r"; \d+ of \d+ answers \(\d\.\d%\) are read differently$", line)

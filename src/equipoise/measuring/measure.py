@@ -18,11 +18,12 @@ from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.scatter import LEVEL
 from equipoise.measuring.selection import count_selections, fold_selections
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, without_clusters
-from equipoise.schema import EVALUATION_FAILED, FOR_JUDGE, JUDGED, STATUS, Status, is_measured
+from equipoise.schema import EVALUATION_FAILED, FOR_JUDGE, JUDGED, READ_DIFFERENTLY, STATUS, Status, is_measured
 
 ALL = "all"
 """The group of all attempts."""
 _COLUMN, _GROUP = "column of arms", "arm"
+_FLAGS = (EVALUATION_FAILED, FOR_JUDGE, JUDGED, READ_DIFFERENTLY)
 PARTS_MERGED_AT_ONCE = 20
 """To merge the cells of each part with all before it takes ten times as long for ten million answers."""
 MAX_ATTEMPTS_IN_MEMORY = 250_000
@@ -104,7 +105,7 @@ def _count_attempts(probe: Probe, prompts: pl.DataFrame, attempts: pl.DataFrame,
         **{str(status): pl.col(STATUS) == status.value for status in Status},
         "detected": is_measured() & detected,
         "undetected": is_measured() & ~detected,
-        **{name: pl.col(name) for name in (EVALUATION_FAILED, FOR_JUDGE, JUDGED) if name in attempts.columns},
+        **{name: pl.col(name) for name in _FLAGS if name in attempts.columns},
     }
     tables = []
     for place, column in enumerate((None, *probe.arm_columns)):

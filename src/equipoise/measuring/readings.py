@@ -2,114 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import polars as pl
 
 from equipoise.authoring import Probe
-from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.interval import estimate_groups
-from equipoise.measuring.marks import Mark, mark_metrics
+from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.plan import Setup
 from equipoise.measuring.result import Result
-from equipoise.measuring.summarise import cells, item_rows, merge_cells
-from equipoise.schema import ATTEMPT, EVALUATION_FAILED, LABEL, Estimate, MetricKey, is_measured, without_nan
+from equipoise.schema import EVALUATION_FAILED, ID, LABEL, PROMPT, READ_DIFFERENTLY
 
 
-@dataclass(frozen=True, kw_only=True)
-class OtherReading:
-    """The marked metrics by a probe's other reading, and how many answers the two readings read differently."""
+def measure_other_reading(setup: Setup, parts: Callable[[], Iterable[pl.DataFrame]]) -> Result | None:
+    """The result by the other detector of a probe, without slices and clusters; None where there is only one.
 
-    reading: str
-    detector: str
-    metrics: Mapping[str, Estimate]
-    marks: Mapping[str, Mark | None]
-    answers: int
-    differing: int
-    """Answers to which they give different decided labels, or a decided one and none; for words, different counts."""
-
-    @property
-    def differing_share(self) -> float:
-        """The share of the answers that the two read differently; 0 without answers."""
-        return self.differing / self.answers if self.answers else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, ready for JSON."""
-        plain: dict[str, Any] = without_nan(
-            {
-                "reading": self.reading,
-                "detector": self.detector,
-                "answers": self.answers,
-                "differing": self.differing,
-                "metrics": {name: asdict(estimate) for name, estimate in self.metrics.items()},
-                "marks": {name: None if mark is None else mark.to_dict() for name, mark in self.marks.items()},
-            }
-        )
-        return plain
-
-
-def measure_other_reading(result: Result, parts: Iterable[pl.DataFrame]) -> OtherReading | None:
-    """Read the answers of a result again, by the other detector of its probe; None where there is only one.
-
-    Each part holds attempts of whole items with their prompts, answers and what the result's own reading found in them.
+    Each part holds attempts of whole items with their prompts, answers and what the setup's own reading found in them.
+    How many answers the two read differently is counted in the coverage.
     """
-    rereading = Rereading(result)
-    for part in parts:
-        rereading.add(part)
-    return rereading.measure()
+    other = find_other_setup(setup)
+    if other is None:
+        return None
+    return measure(other, lambda: (read_again(setup, other, part) for part in parts()))
 
 
-class Rereading:
-    """Answers that are read again by the other detector of a probe, part by part.
+def find_other_setup(setup: Setup) -> Setup | None:
+    """The setup with the other reading of its probe. What a judge said belongs to neither reading."""
+    reading = setup.probe.other_reading
+    if reading is None:
+        return None
+    return replace(setup, probe=replace(setup.probe.read_by(reading), slices=(), clusters=()), judge=None)
 
-    Only the marked metrics are measured, over all items: that costs little more than reading.
-    """
 
-    def __init__(self, result: Result) -> None:
-        self._result = result
-        probe = result.setup.probe
-        self._other = (
-            replace(probe.read_by(probe.other_reading), slices=(), clusters=()) if probe.other_reading else None
-        )
-        self._table: pl.DataFrame | None = None
-        self._answers = self._differing = 0
-
-    def add(self, part: pl.DataFrame) -> None:
-        """Read attempts of whole items, which have their prompts, answers and what the result found in them."""
-        probe, other = self._result.setup.probe, self._other
-        if other is None:
-            return
-        attempts = part.drop(*probe.detector.columns, EVALUATION_FAILED, strict=False)
-        evaluated = evaluate(other.detector, attempts)
-        new = cells(item_rows(other, evaluated))
-        self._table = merge_cells([new] if self._table is None else [self._table, new])
-        # What a judge said belongs to neither reading.
-        known = evaluate(probe.detector, attempts) if self._result.setup.judge else part
-        before = known.select(*ATTEMPT, *_outcomes(probe))
-        after = evaluated.filter(is_measured()).select(*ATTEMPT, *_outcomes(other))
-        both = before.join(after, on=ATTEMPT, suffix="_other")
-        shared = [name for name in before.columns if f"{name}_other" in both.columns]
-        same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_other")) for name in shared)
-        self._answers += both.height
-        self._differing += both.filter(~same).height
-
-    def measure(self) -> OtherReading | None:
-        """The marked metrics by the other reading; None for a probe that has only one."""
-        other, table, parameters = self._other, self._table, self._result.parameters
-        if other is None or table is None:
-            return None
-        estimates, _ = estimate_groups(other, table, parameters)
-        bounds = bound_metrics(other, table, parameters)
-        return OtherReading(
-            reading=other.reading,
-            detector=other.detector.title,
-            metrics={name: estimates[MetricKey(name)] for name in other.marked_metrics()},
-            marks=mark_metrics(other, estimates, bounds),
-            answers=self._answers,
-            differing=self._differing,
-        )
+def read_again(setup: Setup, other: Setup, part: pl.DataFrame) -> Part:
+    """Attempts by the other reading, and whether both give different decided labels, numbers or counts."""
+    detector = setup.probe.detector
+    attempts = part.drop(*detector.columns, EVALUATION_FAILED, strict=False)
+    before = evaluate(detector, attempts) if setup.judge else part
+    after = evaluate(other.probe.detector, attempts).drop(PROMPT)
+    first, second = before.select(_outcomes(setup.probe)), after.select(_outcomes(other.probe))
+    different = pl.any_horizontal(first[name].ne_missing(second[name]) for name in {*first.columns} & {*second.columns})
+    return Part(after.unique(ID, maintain_order=True), after.with_columns(different.alias(READ_DIFFERENTLY)))
 
 
 def _outcomes(probe: Probe) -> list[pl.Expr]:

@@ -127,6 +127,11 @@ class Result:
         return slices
 
     @property
+    def answers(self) -> int:
+        """How many answers were measured."""
+        return self.coverage["all"]["detected"] + self.coverage["all"]["undetected"]
+
+    @property
     def states(self) -> dict[Status, int]:
         """How many attempts are in each state. They add up to the plan."""
         return {status: self.coverage["all"][status] for status in Status}
@@ -205,10 +210,10 @@ class Result:
     def __repr__(self) -> str:
         """The marked metrics, one line each."""
         counts = self.coverage["all"]
-        measured, corpus = counts["detected"] + counts["undetected"], self.setup.corpus
+        corpus = self.setup.corpus
         undetected = f", {counts['undetected']:,} undetected" if counts["undetected"] else ""
         name = f"{self.probe} v{self.version}{f' on {corpus}' if corpus else ''}"
-        lines = [f"{name}: {measured:,} of {counts['planned']:,} attempts measured{undetected}"]
+        lines = [f"{name}: {self.answers:,} of {counts['planned']:,} attempts measured{undetected}"]
         for metric, estimate, mark in self.marked():
             lines.append(f"  {mark or '–'!s:8} {metric:24} {format_interval(estimate)}")
         return "\n".join(lines)

@@ -19,12 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array, Probe, WordContrast, visible
+from equipoise.authoring import Array, Probe, visible
 from equipoise.measuring.scatter import divide, number_values, sum_rows
 from equipoise.schema import ANSWER, PROMPT, is_measured
 
@@ -32,7 +32,6 @@ FALSE_DISCOVERIES = 0.05
 PRIOR_ANSWERS = 50
 MIN_UNITS = 10
 """A word is tested if the answers for this many names (units) hold it; each side must have as many names."""
-ANSWERS_PER_STEP = 2_000
 VALUES_PER_BLOCK = 2_000_000
 """How many counts are tested at a time. It does not change the numbers."""
 TABLE = {
@@ -80,57 +79,63 @@ class WordComparison:
         }
 
 
+class WordCounts(NamedTuple):
+    """What is counted of answers: how many each cell has, how many of them hold a word, and the words of prompts."""
+
+    cells: pl.DataFrame
+    words: pl.DataFrame
+    of_prompts: pl.DataFrame
+    """`side` and `word`; the side of a name's words is null."""
+
+
 def discover_words(probe: Probe, parts: Iterable[pl.DataFrame]) -> WordComparison | None:
     """Compare the words of the answers for both sides; None for a probe that does not ask for it.
 
     The parts hold attempts with prompts, covariates and answers, evaluated: answers that decide nothing are no letters.
     """
-    counting = WordCounting(probe)
-    for part in parts if probe.words else ():
-        counting.add(part)
-    return counting.compare()
+    counts: WordCounts | None = None
+    for part in parts:
+        counts = count_words(probe, part, counts)
+    return compare_words(probe, counts)
 
 
-class WordCounting:
-    """The words of answers, counted part by part; nothing for a probe that does not compare them."""
+def count_words(probe: Probe, part: pl.DataFrame, before: WordCounts | None = None) -> WordCounts | None:
+    """Add the words of these attempts to those before; None for a probe that does not compare them."""
+    contrast, arms = probe.words, probe.arms
+    if contrast is None or arms is None:
+        return None
+    decided = is_measured() & probe.detector.detected()
+    matched = [pl.col(name).cast(pl.String).fill_null("") for name in contrast.matched]
+    answers = part.filter(decided, pl.col(arms.column).is_in(list(dict(contrast.sides)))).with_columns(
+        pl.col(contrast.unit).cast(pl.String).alias("unit"),
+        pl.concat_str([pl.lit(""), *matched], separator="\0").alias("stratum"),
+        pl.col(arms.column).cast(pl.String).alias("side"),
+    )
+    split = answers.select(*CELL, _split_words(ANSWER).list.unique())
+    words = split.explode("word").filter(pl.col("word").str.len_chars() <= _MAX_LETTERS)
+    cells, words = (rows.with_columns(answers=pl.lit(1, pl.Int64)) for rows in (answers.select(CELL), words))
+    unsided = [answers.select(pl.lit(None, pl.String).alias("side"), _split_words(name)) for name in contrast.names]
+    of_prompts = [table.explode("word") for table in (answers.select("side", _split_words(PROMPT)), *unsided)]
+    new = WordCounts(cells, words, pl.concat(of_prompts).drop_nulls("word"))
+    tables = [pl.concat(both) for both in zip(before, new, strict=True)] if before else new
+    return WordCounts(_add_up(tables[0]), _add_up(tables[1]), tables[2].unique())
 
-    def __init__(self, probe: Probe) -> None:
-        self._probe = probe
-        self._cells = pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "answers": pl.Int64})
-        self._words = pl.DataFrame(schema={**dict.fromkeys((*CELL, "word"), pl.String), "answers": pl.Int64})
-        self._of_prompts = pl.DataFrame(schema={"side": pl.String, "word": pl.String})
 
-    def add(self, part: pl.DataFrame) -> None:
-        """Count the words of attempts that have their prompts, covariates, answers and evaluations."""
-        probe, contrast, arms = self._probe, self._probe.words, self._probe.arms
-        if contrast is None or arms is None:
-            return
-        decided = is_measured() & probe.detector.detected()
-        chosen = part.filter(decided, pl.col(arms.column).is_in(list(dict(contrast.sides))))
-        for some in chosen.iter_slices(ANSWERS_PER_STEP):
-            answers = _with_cells(contrast, some, arms.column)
-            split = answers.select(*CELL, _split_words(ANSWER).list.unique())
-            words = split.explode("word").filter(pl.col("word").str.len_chars() <= _MAX_LETTERS)
-            self._cells.vstack(_count(answers.select(CELL)), in_place=True)
-            self._words.vstack(_count(words), in_place=True)
-            self._of_prompts.vstack(_prompt_words(contrast, answers), in_place=True)
-        self._cells, self._words = _add_up(self._cells), _add_up(self._words)
-        self._of_prompts = self._of_prompts.unique()
-
-    def compare(self) -> WordComparison | None:
-        """The comparison of all words that were counted; None for a probe that does not ask for it."""
-        contrast = self._probe.words
-        if contrast is None or self._probe.arms is None:
-            return None
-        (first, first_name), (second, second_name) = contrast.sides
-        counted = self._words.join(_words_left_out(contrast, self._of_prompts), on="word", how="anti")
-        table = compare_counts(self._cells, counted, (first, second))
-        return WordComparison(
-            sides=(first_name, second_name),
-            matched=contrast.matched,
-            answers=int(self._cells["answers"].sum()),
-            table=table.with_columns(pl.col("side").replace(dict(contrast.sides))),
-        )
+def compare_words(probe: Probe, counts: WordCounts | None) -> WordComparison | None:
+    """The comparison of all words that were counted, but for names, words that name the arm, and those of one side."""
+    if counts is None or probe.words is None:
+        return None
+    (first, first_name), (second, second_name) = probe.words.sides
+    one_sided = (pl.col("side").drop_nulls().n_unique() == 1) | pl.col("side").is_null().any()
+    left_out = counts.of_prompts.group_by("word").agg(one_sided.alias("left out")).filter("left out")["word"]
+    ignored = pl.col("word").is_in(left_out.implode()) | pl.col("word").is_in(list(probe.words.ignored))
+    table = compare_counts(counts.cells, counts.words.filter(~ignored), (first, second))
+    return WordComparison(
+        sides=(first_name, second_name),
+        matched=probe.words.matched,
+        answers=int(counts.cells["answers"].sum()),
+        table=table.with_columns(pl.col("side").replace(dict(probe.words.sides))),
+    )
 
 
 def _split_words(column: str) -> pl.Expr:
@@ -139,37 +144,8 @@ def _split_words(column: str) -> pl.Expr:
     return text.str.replace_all(_SHORT_ENDING, "").str.extract_all(_WORD).alias("word")
 
 
-def _with_cells(contrast: WordContrast, answers: pl.DataFrame, arm: str) -> pl.DataFrame:
-    """The answers with the unit, the stratum and the side that they belong to."""
-    matched = [pl.col(name).cast(pl.String).fill_null("") for name in contrast.matched]
-    return answers.with_columns(
-        pl.col(contrast.unit).cast(pl.String).alias("unit"),
-        pl.concat_str([pl.lit(""), *matched], separator="\0").alias("stratum"),
-        pl.col(arm).cast(pl.String).alias("side"),
-    )
-
-
-def _count(rows: pl.DataFrame) -> pl.DataFrame:
-    """Equal rows as one, with how many `answers` there are of it."""
-    return rows.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias("answers"))
-
-
 def _add_up(counts: pl.DataFrame) -> pl.DataFrame:
     return counts.group_by(pl.exclude("answers")).agg(pl.col("answers").sum())
-
-
-def _prompt_words(contrast: WordContrast, answers: pl.DataFrame) -> pl.DataFrame:
-    """The words of the prompts of each side, and of names, for which the side is null."""
-    texts = [answers.select("side", _split_words(PROMPT))]
-    texts += [answers.select(pl.lit(None, pl.String).alias("side"), _split_words(name)) for name in contrast.names]
-    return pl.concat([table.explode("word").unique() for table in texts]).drop_nulls("word")
-
-
-def _words_left_out(contrast: WordContrast, of_prompts: pl.DataFrame) -> pl.DataFrame:
-    """Names, the words that name the arm, and those that stand only in the prompts of one side."""
-    one_sided = (pl.col("side").drop_nulls().n_unique() == 1) | pl.col("side").is_null().any()
-    left_out = of_prompts.group_by("word").agg(one_sided.alias("left out")).filter("left out").select("word")
-    return pl.concat([left_out, pl.DataFrame({"word": contrast.ignored}, schema={"word": pl.String})])
 
 
 def compare_counts(cells: pl.DataFrame, counts: pl.DataFrame, sides: tuple[str, str]) -> pl.DataFrame:
@@ -191,14 +167,13 @@ def compare_counts(cells: pl.DataFrame, counts: pl.DataFrame, sides: tuple[str, 
     if min(units.get(side, 0) for side in sides) < MIN_UNITS or words.is_empty():
         return pl.DataFrame(schema=TABLE)
     placed = counts.join(words.select("word", "place"), on="word")
-    design = _Design(cells, sides[0])
     size = max(1, VALUES_PER_BLOCK // cells.height)
     blocks = []
     for start in range(0, words.height, size):
         observed = np.zeros((cells.height, min(size, words.height - start)))
         held = placed.filter(pl.col("place").is_between(start, start + size, closed="left"))
         observed[held["cell"].to_numpy(), held["place"].to_numpy() - start] = held["answers"].to_numpy()
-        blocks.append(pl.DataFrame(design.test(observed)))
+        blocks.append(pl.DataFrame(_test_words(cells, sides[0], observed)))
     # What stands in all answers of a stratum or in none of them, in every stratum, is no word to test.
     table = words.select("word", "answers").hstack(pl.concat(blocks)).filter(pl.col("z").is_not_nan())
     table = table.with_columns(
@@ -209,53 +184,43 @@ def compare_counts(cells: pl.DataFrame, counts: pl.DataFrame, sides: tuple[str, 
     return table.sort(order).select(pl.col(name).cast(kind) for name, kind in TABLE.items())
 
 
-class _Design:
-    """The cells (unit, stratum, side), and what each counts so that both sides have as many answers of each stratum."""
+def _test_words(cells: pl.DataFrame, first_side: str, observed: Array) -> dict[str, Array]:
+    """The columns of some words, by how many answers of each cell hold them: cell, word."""
+    total = cells["answers"].to_numpy().astype(np.float64)
+    is_first = (cells["side"] == first_side).to_numpy()
+    stratum, unit = number_values(cells["stratum"]), number_values(cells["unit"])
+    by_side = sum_rows(np.where([~is_first, is_first], total, 0.0).T, stratum)
+    shared = by_side.prod(axis=1) / by_side.sum(axis=1)
+    # Both sides get as many answers of each stratum; all answers together weigh as much as before.
+    scale = by_side.sum() / (2 * shared.sum())
+    weight = scale * shared[stratum] / by_side[stratum, is_first.astype(int)]
+    side_total, units = scale * shared.sum(), cells["unit"].n_unique()
 
-    def __init__(self, cells: pl.DataFrame, first: str) -> None:
-        self.total = cells["answers"].to_numpy().astype(np.float64)
-        self.is_first = (cells["side"] == first).to_numpy()
-        self.stratum, self.unit = number_values(cells["stratum"]), number_values(cells["unit"])
-        by_side = sum_rows(np.where([~self.is_first, self.is_first], self.total, 0.0).T, self.stratum)
-        shared = by_side.prod(axis=1) / by_side.sum(axis=1)
-        # Scaled, so that all answers together weigh as much as before.
-        scale = by_side.sum() / (2 * shared.sum())
-        self.in_stratum = by_side.sum(axis=1)
-        self.weight = scale * shared[self.stratum] / by_side[self.stratum, self.is_first.astype(int)]
-        self.side_total = scale * shared.sum()
-        units = cells["unit"].n_unique()
-        self.correction = units / max(units - len(by_side), 1)
+    rate = sum_rows(observed, stratum) / by_side.sum(axis=1)[:, None]
+    weighted = observed * weight[:, None]
+    first, second = weighted[is_first].sum(axis=0), weighted[~is_first].sum(axis=0)
+    signed = np.where(is_first, weight, -weight)[:, None]
+    by_unit = sum_rows(signed * (observed - total[:, None] * rate[stratum]), unit)
+    spread = np.sqrt(units / max(units - len(by_side), 1) * (by_unit**2).sum(axis=0))
+    z = divide(first - second, spread)
 
-    def test(self, observed: Array) -> dict[str, Array]:
-        """The columns of some words, by how many answers of each cell hold them: cell, word."""
-        rate = sum_rows(observed, self.stratum) / self.in_stratum[:, None]
-        weighted = observed * self.weight[:, None]
-        first, second = weighted[self.is_first].sum(axis=0), weighted[~self.is_first].sum(axis=0)
-        signed = np.where(self.is_first, self.weight, -self.weight)[:, None]
-        by_unit = sum_rows(signed * (observed - self.total[:, None] * rate[self.stratum]), self.unit)
-        spread = np.sqrt(self.correction * (by_unit**2).sum(axis=0))
-        z = divide(first - second, spread)
-        prior = PRIOR_ANSWERS * (first + second) / (2 * self.side_total)
-        whole = self.side_total + PRIOR_ANSWERS
-        log_odds = _logit(first + prior, whole) - _logit(second + prior, whole)
-        # The interval is as wide as the test says: it leaves out 0 exactly where z is beyond 1.96.
-        level = (first + second + 2 * prior) / 2
-        flat = spread * whole / (level * (whole - level))
-        error = np.divide(np.abs(log_odds), np.abs(z), out=flat, where=np.abs(z) > 1e-6)
-        return {
-            "log_odds": log_odds,
-            "low": log_odds - 1.959964 * error,
-            "high": log_odds + 1.959964 * error,
-            "first_share": first / self.side_total,
-            "second_share": second / self.side_total,
-            "z": z,
-            "p": np.array([math.erfc(abs(value) / math.sqrt(2)) for value in z]),
-        }
-
-
-def _logit(part: Array, whole: float) -> Array:
-    result: Array = np.log(part) - np.log(whole - part)
-    return result
+    prior = PRIOR_ANSWERS * (first + second) / (2 * side_total)
+    whole = side_total + PRIOR_ANSWERS
+    odds = [np.log(held + prior) - np.log(whole - held - prior) for held in (first, second)]
+    log_odds = odds[0] - odds[1]
+    # The interval is as wide as the test says: it leaves out 0 exactly where z is beyond 1.96.
+    level = (first + second + 2 * prior) / 2
+    flat = spread * whole / (level * (whole - level))
+    error = np.divide(np.abs(log_odds), np.abs(z), out=flat, where=np.abs(z) > 1e-6)
+    return {
+        "log_odds": log_odds,
+        "low": log_odds - 1.959964 * error,
+        "high": log_odds + 1.959964 * error,
+        "first_share": first / side_total,
+        "second_share": second / side_total,
+        "z": z,
+        "p": np.array([math.erfc(abs(value) / math.sqrt(2)) for value in z]),
+    }
 
 
 def _adjust(p: Array) -> Array:

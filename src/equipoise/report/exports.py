@@ -21,7 +21,7 @@ from equipoise.report.files import check_target, writing
 from equipoise.runs.file.tables import ATTEMPTS
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
-from equipoise.schema import METRICS_TABLE, escape_formulas, replace_surrogates
+from equipoise.schema import METRICS_TABLE, READ_DIFFERENTLY, escape_formulas, replace_surrogates
 
 TABLES = ("metrics", "selection", "readings", "words", "attempts", "prompts")
 READINGS_TABLE = {
@@ -133,7 +133,9 @@ def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
     rows: list[dict[str, Any]] = []
     for name in names:
         result, other = run.result(name), run.other_reading(name)
-        shared = {"probe": name, "answers": other.answers, "differing": other.differing} if other else {"probe": name}
+        shared: dict[str, Any] = {"probe": name}
+        if other:
+            shared |= {"answers": other.answers, "differing": other.coverage["all"][READ_DIFFERENTLY]}
         for read in (result, other) if other else (result,):
             for metric, mark in read.marks.items():
                 described = {"metric": metric, "reading": read.reading, "detector": read.detector}

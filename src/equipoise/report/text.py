@@ -16,7 +16,6 @@ from equipoise.errors import EquipoiseError, InputError
 from equipoise.measuring.exam import ExamResult
 from equipoise.measuring.marks import UNDECIDED, Mark, mark, say_silent
 from equipoise.measuring.precision import explain_open, find_certain
-from equipoise.measuring.readings import OtherReading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.models.chat.providers import reasoning_option
@@ -24,7 +23,7 @@ from equipoise.runs.ask.events import describe_duration
 from equipoise.runs.ask.policy import retry_options
 from equipoise.runs.estimate import ProbeEstimate, expect_run, price_for
 from equipoise.runs.suites import find_size
-from equipoise.schema import MEASURED, MetricKey, Status, replace_surrogates
+from equipoise.schema import MEASURED, READ_DIFFERENTLY, MetricKey, Status, replace_surrogates
 
 if TYPE_CHECKING:
     from equipoise.runs.run import Run
@@ -237,16 +236,16 @@ def describe_judge(result: Result, exams: Mapping[str, ExamResult]) -> Iterator[
         yield f"Its exam on labelled answers: {exam.describe()}{faults}."
 
 
-def describe_other_reading(other: OtherReading | None) -> Iterator[str]:
+def describe_other_reading(other: Result | None) -> Iterator[str]:
     """One line with the marked metrics by the other reading, and how many answers it reads differently."""
     if other is not None:
         values = [
-            f"{name} {format_number(estimate.value)} ({describe_mark(other.marks[name])})"
-            for name, estimate in other.metrics.items()
+            f"{name} {format_number(estimate.value)} ({describe_mark(mark)})" for name, estimate, mark in other.marked()
         ]
+        differing = other.coverage["all"][READ_DIFFERENTLY]
         yield (
-            f"{other.reading} reading: {', '.join(values)}; {other.differing:,} of {other.answers:,} answers "
-            f"({other.differing_share:.1%}) are read differently"
+            f"{other.reading} reading: {', '.join(values)}; {differing:,} of {other.answers:,} answers "
+            f"({differing / max(other.answers, 1):.1%}) are read differently"
         )
 
 

@@ -21,7 +21,7 @@ from equipoise.measuring.evaluate import evaluate, evaluate_judged
 from equipoise.measuring.exam import ExamResult
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Setup, plan
-from equipoise.measuring.readings import OtherReading, measure_other_reading
+from equipoise.measuring.readings import measure_other_reading
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.runs.file.reader import RunReader
@@ -243,10 +243,9 @@ class Run:
             raise IntegrityError(f"{self.path} is damaged: {probe} has another number of items than at any look.")
         return sizes
 
-    def other_reading(self, probe: str) -> OtherReading | None:
-        """The marked metrics by the probe's other reading, and how many answers the two read differently."""
-        result = self.result(probe)
-        return measure_other_reading(result, self.transcript_batches(probe))
+    def other_reading(self, probe: str) -> Result | None:
+        """The result by the probe's other reading; its coverage counts the answers that the two read differently."""
+        return measure_other_reading(self.setup(probe), partial(self.transcript_batches, probe))
 
     def words(self, probe: str) -> WordComparison | None:
         """The words that differ between the arms, tested; None for a probe that does not ask for them."""

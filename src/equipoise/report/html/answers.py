@@ -11,8 +11,10 @@ import polars as pl
 from equipoise.authoring import Evidence, Probe
 from equipoise.detect import Detector
 from equipoise.measuring.cases import CONTRAST, find_case, with_contrast
-from equipoise.measuring.readings import OtherReading, Rereading
-from equipoise.measuring.words import WordComparison, WordCounting
+from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.readings import find_other_setup, read_again
+from equipoise.measuring.result import Result
+from equipoise.measuring.words import WordComparison, WordCounts, compare_words, count_words
 from equipoise.report.html.runs import ReportedRun
 from equipoise.runs.file.tables import ATTEMPTS
 from equipoise.schema import ANSWER, ATTEMPT, EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, Status
@@ -75,7 +77,7 @@ class ReadRun:
 
     evidence: Evidence
     words: WordComparison | None
-    other: OtherReading | None
+    other: Result | None
     samples: list[Sample]
     case: list[Sample]
     """The case that was answered most differently: an answer for each of two arms; none if all are alike."""
@@ -90,14 +92,16 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
     """
     result = run.results[probe]
     definition = result.setup.probe
-    counting, rereading = WordCounting(definition), Rereading(result)
+    other = find_other_setup(result.setup) if most else None
+    counts: WordCounts | None = None
     kept: list[pl.DataFrame] = []
+    read: list[Part] = []
     for part in run.transcripts(probe):
-        counting.add(part)
-        if most:
-            rereading.add(part)
+        counts = count_words(definition, part, counts)
+        if other:
+            read.append(read_again(result.setup, other, part))
         kept.append(part.drop(_DROPPED, strict=False))
-    words, attempts = counting.compare(), with_contrast(definition, pl.concat(kept))
+    words, attempts = compare_words(definition, counts), with_contrast(definition, pl.concat(kept))
     evidence = Evidence(
         parameters=result.parameters,
         estimates=result.estimates,
@@ -107,7 +111,7 @@ def read_run(run: ReportedRun, probe: str, most: int) -> ReadRun:
     return ReadRun(
         evidence=evidence,
         words=words,
-        other=rereading.measure() if most else None,
+        other=measure(other, lambda: read) if other else None,
         samples=choose_samples(run, evidence, definition, most),
         case=case if len(case := find_examples(run, evidence, definition)) > 1 else [],
         contrast=attempts.select(pl.col(CONTRAST).max(), mean=pl.col(CONTRAST).mean()).fill_null(0.0).row(0),
