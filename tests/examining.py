@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from equipoise.measuring.exam import ExamQuestion, set_exam
+from equipoise.measuring.accuracy import ExamQuestion, set_exam
 from equipoise.probes import find_probes
 
 QUESTIONS: dict[str, ExamQuestion] = {

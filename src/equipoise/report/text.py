@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError, InputError
-from equipoise.measuring.exam import ExamResult
+from equipoise.measuring.accuracy import ExamResult
 from equipoise.measuring.marks import UNDECIDED, Mark, mark, say_silent
 from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.result import Result

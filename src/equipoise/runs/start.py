@@ -77,7 +77,7 @@ def start(
     Keywords are the fields of a `RunSpec` (`suite`, `temperature`, `until_certain` …), what opens the way to a model
     (`key_command`, `headers`, `allow_insecure`, `allow_secret_url`), and parameters of the probes (`sample`, `seed` …).
     A `judge` is a second model that is asked about the answers which the reading leaves open, after the model. It must
-    pass an exam first (`measuring.exam`); with `judge_anyway`, it is used even if it fails. A `policy` takes the place
+    pass an exam first (`measuring.accuracy`); with `judge_anyway`, it is used even if it fails. A `policy` takes the place
     of pace and budget.
 
     `confirm` is told what a new run would take before the file is written, unless the model costs neither money nor a

@@ -12,8 +12,8 @@ import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
+from equipoise.measuring.accuracy import ExamResult, grade_exam, set_exam
 from equipoise.measuring.evaluate import ask_judge, can_be_judged, find_unread
-from equipoise.measuring.exam import ExamResult, grade_exam, set_exam
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Pending

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
+from equipoise.measuring.accuracy import ExamResult
 from equipoise.measuring.audit import Audit
-from equipoise.measuring.exam import ExamResult
 from equipoise.report.text import describe_reasoning, number_repeated
 from equipoise.runs.run import Run
 from equipoise.runs.spec import RunRecord, to_plain
