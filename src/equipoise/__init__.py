@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from equipoise.answers.score import score
     from equipoise.authoring import Probe
     from equipoise.errors import EquipoiseError
-    from equipoise.measuring.audit import Audit
     from equipoise.measuring.compare import Comparison
     from equipoise.measuring.gate import Gate, Rules
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan, plan
-    from equipoise.measuring.result import Result
+    from equipoise.measuring.result import Audit, Result
     from equipoise.models import Sampling
     from equipoise.report.charts.drawing import Drawing
     from equipoise.report.charts.plot import plot
@@ -50,12 +49,11 @@ _MODULES = {
     "answers.score": ("score",),
     "authoring": ("Probe",),
     "errors": ("EquipoiseError",),
-    "measuring.audit": ("Audit",),
     "measuring.compare": ("Comparison",),
     "measuring.gate": ("Gate", "Rules"),
     "measuring.partials": ("Partial",),
     "measuring.plan": ("Plan", "plan"),
-    "measuring.result": ("Result",),
+    "measuring.result": ("Audit", "Result"),
     "models": ("Sampling",),
     "report.charts.drawing": ("Drawing",),
     "report.charts.plot": ("plot",),

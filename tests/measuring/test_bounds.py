@@ -14,11 +14,11 @@ import pytest
 import equipoise
 from equipoise import Result
 from equipoise.authoring import Bands, Totals
-from equipoise.measuring.audit import Audit
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.measuring.interval import estimate_groups, measure_totals
 from equipoise.measuring.marks import mark
+from equipoise.measuring.result import Audit
 from equipoise.measuring.summarise import cells, item_rows, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_reservations

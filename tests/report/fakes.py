@@ -13,10 +13,9 @@ from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_tables
 from equipoise.authoring import Evidence, Probe
 from equipoise.detect import Detector
-from equipoise.measuring.audit import Audit
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.plan import plan
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Audit, Result
 from equipoise.probes import find_probes
 from equipoise.report.html.runs import ReadTranscripts, ReportedRun
 from equipoise.schema import ANSWER, ID, ITEM, STATUS, Status, is_measured

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from jinja2 import Environment
 
-from equipoise.measuring.audit import Audit
+from equipoise.measuring.result import Audit
 from equipoise.report.charts.scales import draw_scale
 from equipoise.report.html import page, sections
 from equipoise.report.html.page import render

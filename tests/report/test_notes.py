@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 from scipy.stats import chi2_contingency
 
-from equipoise.measuring.audit import Audit
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Audit, Result
 from equipoise.probes import get_probe
 from equipoise.report.html.answers import choose_samples, read_run
 from equipoise.report.html.notes import (

@@ -12,7 +12,7 @@ import pytest
 
 import equipoise
 from equipoise.errors import InputError, StorageError, UnknownName
-from equipoise.measuring.audit import Audit
+from equipoise.measuring.result import Audit
 from equipoise.report.html.runs import ReportedRun
 from equipoise.runs.run import Run
 from equipoise.schema import MetricKey
@@ -65,7 +65,7 @@ def test_a_marked_metric_is_drawn_on_its_scale(path: Path) -> None:
     for same in (run.results().plot("jobs_lum.stereotype_rate"), equipoise.plot(path, "stereotype_rate")):
         assert same.label == chart.label
     assert chart.label.startswith("stereotype_rate on the scale A to D. a/model: ")
-    assert run["jobs_lum"].plot("stereotype_rate").label == chart.label.replace("a/model", "model")
+    assert equipoise.plot(run["jobs_lum"], "stereotype_rate").label == chart.label.replace("a/model", "model")
     assert {"A", "B", "C", "D", "a/model"} <= texts(chart.svg())
     two = equipoise.plot([path, run], "stereotype_rate")
     assert {"a/model 1", "a/model 2"} <= texts(two.svg())
@@ -75,7 +75,7 @@ def test_other_metrics_and_groups_are_drawn_as_intervals(path: Path) -> None:
     run = Run.open(path)
     assert f"a/model: {run['jobs_lum'].metrics['correlation'].value:.3f}" in equipoise.plot(run, "correlation").label
     by_race = equipoise.plot(run, "diff_acceptance_rate", by="race")
-    assert run["hiring_an"].plot("diff_acceptance_rate", "race").label == by_race.label
+    assert equipoise.plot(run["hiring_an"], "diff_acceptance_rate", "race").label == by_race.label
     for group, metrics in run["hiring_an"].slices["race"].items():
         assert f"{group}: {metrics['diff_acceptance_rate'].value:.3f}".replace("-", "−") in by_race.label
     several = equipoise.plot([path, path], "diff_acceptance_rate", by="race")
@@ -96,7 +96,7 @@ def test_what_cannot_be_drawn_is_refused(path: Path, one: ReportedRun) -> None:
     result = Run.open(path)["jobs_lum"]
     nothing = {key: replace(value, value=math.nan) for key, value in result.estimates.items()}
     with pytest.raises(InputError, match="correlation is not computable"):
-        replace(result, estimates=nothing).plot("correlation")
+        equipoise.plot(replace(result, estimates=nothing), "correlation")
 
 
 def test_charts_are_saved_as_their_names_end(path: Path, tmp_path: Path) -> None:

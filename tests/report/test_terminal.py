@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 import equipoise
-from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import Mark
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Audit, Result
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.terminal.comparisons import comparison_table
 from equipoise.report.terminal.gates import check_lines

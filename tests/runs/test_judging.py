@@ -14,7 +14,7 @@ from msgspec import structs
 import equipoise
 from equipoise import Policy, Run
 from equipoise.errors import BudgetReached, InputError, IntegrityError
-from equipoise.measuring.exam import set_exam
+from equipoise.measuring.accuracy import set_exam
 from equipoise.probes import get_probe
 from equipoise.runs.ask.events import Event, Note, RunProgress
 from equipoise.runs.estimate import TokenPrice

@@ -17,10 +17,9 @@ from typing import Any
 import polars as pl
 
 from equipoise.errors import InputError
-from equipoise.measuring.audit import Audit
 from equipoise.measuring.differences import MetricComparison, Verdict, paired_differences
 from equipoise.measuring.plan import list_differences
-from equipoise.measuring.result import Result, format_interval, show_in_notebook
+from equipoise.measuring.result import Audit, Result, format_interval, show_in_notebook
 from equipoise.measuring.summarise import item_rows
 from equipoise.schema import ID, Estimate, without_nan
 

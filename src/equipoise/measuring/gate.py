@@ -12,11 +12,10 @@ from typing import Any
 from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits, format_p, refuse_nothing_compared
 from equipoise.measuring.differences import Verdict
 from equipoise.measuring.marks import find_extremes, say_silent
-from equipoise.measuring.result import Result, format_interval
+from equipoise.measuring.result import Audit, Result, format_interval
 from equipoise.schema import (
     ALLOW_MISSING,
     MEASURED,

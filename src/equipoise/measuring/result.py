@@ -1,4 +1,4 @@
-"""`Result`: what one probe found, as a value and as tables."""
+"""`Result`: what one probe found, as a value and as tables; `Audit`: the results of several probes."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 import equipoise
-from equipoise.errors import did_you_mean
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.marks import Mark, look_number
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.scatter import LEVEL
 from equipoise.measuring.selection import SelectionTable, make_table
 from equipoise.safe_text import printable
-from equipoise.schema import METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
+from equipoise.schema import MEASURED, METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
 
-Slices = dict[str, dict[str, dict[str, Estimate]]]
-"""Column -> group -> metric -> estimate."""
+ORIGINS = {
+    "asked": "",
+    "simulated": "The answers of the run are simulated: no language model was asked.",
+    "imported": "The answers were imported: how the model was asked is not known.",
+}
+"""Where answers come from, in a word, and in a sentence for who must know it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,19 +39,6 @@ class Matching:
     surplus: int
     unknown: int
     missing: int
-
-
-class Metrics(dict[str, Estimate]):
-    """The metrics over all items by name. A group of a slice is found, too: `metrics["race_white_diff_regression"]`."""
-
-    def __init__(self, estimates: Mapping[MetricKey, Estimate]) -> None:
-        super().__init__((str(key), estimate) for key, estimate in estimates.items() if key.slice is None)
-        self._groups = {str(key): estimate for key, estimate in estimates.items() if key.slice is not None}
-
-    def __missing__(self, name: str) -> Estimate:
-        if name in self._groups:
-            return self._groups[name]
-        raise KeyError(f"No metric is called {name!r}.{did_you_mean(name, [*self, *self._groups])}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,14 +105,14 @@ class Result:
         return f"look {number} of {len(self.looks)}, {items:,} of at most {self.looks[-1]:,} items"
 
     @property
-    def metrics(self) -> Metrics:
-        """The estimates over all items, by the name of the metric; those of slices by `race_white_` and the name."""
-        return Metrics(self.estimates)
+    def metrics(self) -> dict[str, Estimate]:
+        """The estimates over all items, by the name of the metric."""
+        return {key.metric: estimate for key, estimate in self.estimates.items() if key.slice is None}
 
     @property
-    def slices(self) -> Slices:
+    def slices(self) -> dict[str, dict[str, dict[str, Estimate]]]:
         """The estimates of the slices: `result.slices["race"]["white"]["diff_acceptance_rate"]`."""
-        slices: Slices = {}
+        slices: dict[str, dict[str, dict[str, Estimate]]] = {}
         for key, estimate in self.estimates.items():
             if key.slice is not None and key.group is not None:
                 slices.setdefault(key.slice, {}).setdefault(key.group, {})[key.metric] = estimate
@@ -159,64 +151,139 @@ class Result:
         about = {metric.name: metric.about or None for metric in self.setup.probe.all_metrics()}
         setup = self.setup.describe()
         origin = {"level": self.level, **{name: setup[name] for name in ("probe", "reading", "detector", "judge")}}
-        rows = [
-            {**origin, **key._asdict(), "name": str(key), "about": about[key.metric], **asdict(estimate)}
-            | (self._marked_columns(key.metric) if key.slice is None else {})
-            for key, estimate in self.estimates.items()
-        ]
+        rows = []
+        for key, estimate in self.estimates.items():
+            row = {**origin, **key._asdict(), "name": str(key), "about": about[key.metric], **asdict(estimate)}
+            if key.slice is None:
+                bounds, complete = self.bounds.get(key.metric), self.complete.get(key.metric)
+                row |= _mark_columns(self.marks.get(key.metric)) | {"complete": complete and complete.value}
+                row |= {"bound_low": bounds and bounds.low, "bound_high": bounds and bounds.high}
+            rows.append(row)
         return pl.DataFrame(rows, schema=METRICS_TABLE).with_columns(pl.col(pl.Float64).fill_nan(None))
-
-    def _marked_columns(self, metric: str) -> dict[str, Any]:
-        """What a marked metric has beside its interval."""
-        bounds, complete = self.bounds.get(metric), self.complete.get(metric)
-        return {
-            **_mark_columns(self.marks.get(metric)),
-            "bound_low": bounds.low if bounds else None,
-            "bound_high": bounds.high if bounds else None,
-            "complete": complete.value if complete else None,
-        }
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON: what is not computable is None."""
-        plain: dict[str, Any] = without_nan(
-            {
-                **self.setup.describe(),
-                "items": self.items,
-                "level": self.level,
-                "looks": list(self.looks),
-                "metrics": {str(key): asdict(estimate) for key, estimate in self.estimates.items()},
-                "bounds": {name: asdict(bounds) for name, bounds in self.bounds.items()},
-                "complete": {name: asdict(estimate) for name, estimate in self.complete.items()},
-                "generalised": {name: asdict(found) for name, found in self.generalised.items()},
-                "marks": {
-                    name: _mark_columns(mark)
-                    | {"undecided": mark is None or mark.undecided, "silent": mark.silent if mark else None}
-                    for name, mark in self.marks.items()
-                },
-                "coverage": {group: dict(counts) for group, counts in self.coverage.items()},
-                "matching": asdict(self.matching),
-                "selection": [table.to_dict() for table in self.selection],
+        marks = {
+            name: {
+                **_mark_columns(mark),
+                "undecided": mark is None or mark.undecided,
+                "silent": mark.silent if mark else None,
             }
-        )
+            for name, mark in self.marks.items()
+        }
+        described = {
+            **self.setup.describe(),
+            **{name: getattr(self, name) for name in ("items", "level", "looks", "bounds", "complete", "generalised")},
+            "metrics": {str(key): estimate for key, estimate in self.estimates.items()},
+            "marks": marks,
+            "coverage": self.coverage,
+            "matching": self.matching,
+            "selection": [table.to_dict() for table in self.selection],
+        }
+        plain: dict[str, Any] = without_nan(msgspec.to_builtins(described))
         return plain
-
-    def plot(self, metric: str, by: str | None = None) -> equipoise.Drawing:
-        """A chart of a metric on its scale, or of each group of a slice: `result.plot("diff_acceptance_rate", "race")`.
-
-        Notebooks show it; `.save("chart.svg")` or `.save("chart.png")` writes it.
-        """
-        return equipoise.plot(self, metric, by)
 
     def __repr__(self) -> str:
         """The marked metrics, one line each."""
-        counts = self.coverage["all"]
-        corpus = self.setup.corpus
+        counts, corpus = self.coverage["all"], f" on {self.setup.corpus}" if self.setup.corpus else ""
         undetected = f", {counts['undetected']:,} undetected" if counts["undetected"] else ""
-        name = f"{self.probe} v{self.version}{f' on {corpus}' if corpus else ''}"
-        lines = [f"{name}: {self.answers:,} of {counts['planned']:,} attempts measured{undetected}"]
+        measured = f"{self.answers:,} of {counts['planned']:,} attempts measured{undetected}"
+        lines = [f"{self.probe} v{self.version}{corpus}: {measured}"]
         for metric, estimate, mark in self.marked():
             lines.append(f"  {mark or '–'!s:8} {metric:24} {format_interval(estimate)}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return show_in_notebook(self)
+
+
+def name_origin(*, simulated: bool, imported: bool) -> str:
+    """Where answers come from: "asked", "simulated" or "imported"."""
+    return "simulated" if simulated else "imported" if imported else "asked"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Mapping[str, Result]):
+    """The results of several probes, by name, and where they come from."""
+
+    results: Mapping[str, Result]
+    model: str = field(default="", kw_only=True)
+    """The model that was asked."""
+    path: Path | None = field(default=None, kw_only=True)
+    """The run file that holds the answers, if there is one."""
+    sampling: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    """How the model was asked to answer: temperature, token limit, …"""
+    simulated: bool = field(default=False, kw_only=True)
+    """Whether the answers are those of a reference model: no language model was asked."""
+    imported: bool = field(default=False, kw_only=True)
+    """Whether the answers come from elsewhere: how the model was asked is not known."""
+    owner: object = field(default=None, kw_only=True)
+    """A temporary run file is deleted with the run that owns it."""
+
+    def __getitem__(self, probe: str) -> Result:
+        return self.results[probe]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @property
+    def origin(self) -> str:
+        """Where the answers come from, in a sentence; empty if a model was asked."""
+        return ORIGINS[name_origin(simulated=self.simulated, imported=self.imported)]
+
+    @property
+    def counts(self) -> dict[Status, int]:
+        """Attempts by state, over all probes. They add up to the plan."""
+        return {status: sum(result.coverage["all"][status] for result in self.values()) for status in Status}
+
+    @property
+    def planned(self) -> int:
+        """How many attempts were planned."""
+        return sum(self.counts.values())
+
+    @property
+    def failed(self) -> dict[Status, int]:
+        """Attempts that ended without an answer, by state."""
+        others = (*MEASURED, Status.PENDING)
+        return {status: count for status, count in self.counts.items() if count and status not in others}
+
+    @property
+    def ended(self) -> int:
+        """How many attempts are not pending any more."""
+        return self.planned - self.counts[Status.PENDING]
+
+    @property
+    def answered(self) -> int:
+        """How many attempts have an answer to measure."""
+        return sum(self.counts[status] for status in MEASURED)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is pending."""
+        return not self.counts[Status.PENDING]
+
+    def to_frame(self) -> pl.DataFrame:
+        """All metrics of all probes as one table: model, probe, metric, slice, group, value, low, high, n, mark …"""
+        tables = [pl.DataFrame(schema=METRICS_TABLE), *(result.to_frame() for result in self.values())]
+        return pl.concat(tables).with_columns(pl.lit(self.model or None, dtype=pl.String).alias("model"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values, ready for JSON."""
+        return {name: result.to_dict() for name, result in self.items()}
+
+    def report(self, out: str | Path, charts: str | Path | None = None) -> list[Path]:
+        """Write the report, one HTML file that works offline."""
+        return equipoise.write_report(self, out, charts)
+
+    def plot(self, metric: str | None = None, by: str | None = None) -> equipoise.Drawing:
+        """A chart of `metric` or `probe.metric`, also by the groups of a slice; without a metric, all marks."""
+        return equipoise.plot(self, metric, by)
+
+    def __repr__(self) -> str:
+        return "\n".join([*filter(None, [self.model, self.origin]), *map(repr, self.values())])
 
     def _repr_html_(self) -> str:
         return show_in_notebook(self)

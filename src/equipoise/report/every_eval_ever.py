@@ -17,8 +17,7 @@ import orjson
 
 from equipoise.authoring import Bands
 from equipoise.authoring.metrics import MARKS
-from equipoise.measuring.audit import name_origin
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Result, name_origin
 from equipoise.report.html.runs import run_command
 from equipoise.runs.run import Run
 from equipoise.runs.spec import EMBEDDED

@@ -14,7 +14,7 @@ from polars.exceptions import PolarsError
 
 from equipoise.answers.parquet import write_tables
 from equipoise.errors import InputError, IntegrityError, UnknownName
-from equipoise.measuring.audit import Audit, name_origin
+from equipoise.measuring.result import Audit, name_origin
 from equipoise.measuring.selection import tabulate_selection
 from equipoise.report import every_eval_ever
 from equipoise.report.files import check_target, writing

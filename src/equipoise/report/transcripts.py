@@ -19,8 +19,8 @@ from markupsafe import Markup
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.measuring.audit import ORIGINS, name_origin
 from equipoise.measuring.cases import CONTRAST, with_contrast
+from equipoise.measuring.result import ORIGINS, name_origin
 from equipoise.report.charts.drawing import colour_styles
 from equipoise.report.files import check_target, writing
 from equipoise.report.html.page import content_policy, make_environment, read_own

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import InputError
-from equipoise.measuring.audit import Audit
 from equipoise.measuring.compare import Comparison, compare_family, refuse_nothing_compared
 from equipoise.measuring.gate import Gate, Rules, check_rules
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Audit, Result
 from equipoise.runs.run import Run
 
 RunSource = str | Path | Run | Audit

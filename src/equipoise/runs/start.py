@@ -18,9 +18,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from equipoise.errors import InputError, IntegrityError, StorageError
-from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import look_sizes
 from equipoise.measuring.plan import Plan, resize
+from equipoise.measuring.result import Audit
 from equipoise.models import Model
 from equipoise.models.protocol import Asking
 from equipoise.runs.ask.events import OnEvent
@@ -77,7 +77,7 @@ def start(
     Keywords are the fields of a `RunSpec` (`suite`, `temperature`, `until_certain` …), what opens the way to a model
     (`key_command`, `headers`, `allow_insecure`, `allow_secret_url`), and parameters of the probes (`sample`, `seed` …).
     A `judge` is a second model that is asked about the answers which the reading leaves open, after the model. It must
-    pass an exam first (`measuring.accuracy`); with `judge_anyway`, it is used even if it fails. A `policy` takes the place
+    pass an exam first; with `judge_anyway`, it is used even if it fails. A `policy` takes the place
     of pace and budget.
 
     `confirm` is told what a new run would take before the file is written, unless the model costs neither money nor a

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from equipoise.authoring import Intervals, Metric
 from equipoise.errors import InputError, UnknownName
-from equipoise.measuring.audit import Audit
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Audit, Result
 from equipoise.report.charts.drawing import NORMAL, SMALL, Drawing, element, fit_text, row_label, text, text_width
 from equipoise.report.charts.figures import draw_figures
 from equipoise.report.charts.scales import draw_scale

@@ -6,8 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from equipoise.measuring.audit import Audit
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Audit, Result
 from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import join_list
 from equipoise.schema import ALLOW_MISSING, MEASURED, NEITHER, PROBABILITIES, MetricKey, Status

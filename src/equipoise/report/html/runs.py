@@ -13,7 +13,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from equipoise.measuring.accuracy import ExamResult
-from equipoise.measuring.audit import Audit
+from equipoise.measuring.result import Audit
 from equipoise.report.text import describe_reasoning, number_repeated
 from equipoise.runs.run import Run
 from equipoise.runs.spec import RunRecord, to_plain

@@ -11,7 +11,7 @@ from math import isclose
 from pathlib import Path
 
 from equipoise.errors import IntegrityError
-from equipoise.measuring.audit import Audit
+from equipoise.measuring.result import Audit
 from equipoise.report.charts.drawing import can_draw_png
 from equipoise.report.charts.plot import draw_heatmap
 from equipoise.report.files import check_target, make_folder, writing

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from equipoise.measuring.audit import Audit
 from equipoise.measuring.marks import UNDECIDED, Mark
 from equipoise.measuring.precision import explain_open
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Audit, Result
 from equipoise.report.terminal.tables import COLOURS
 from equipoise.report.text import DISTANCES, NOT_COMPUTABLE, explain_missing_value, format_number
 from equipoise.safe_text import printable_line
