@@ -126,55 +126,31 @@ def run_workflow(shell: Shell, **changed: str) -> list[int]:
 
 
 @pytest.mark.fault("S32")
-def test_the_workflow_of_the_page_starts_as_pasted_with_its_budget(real: Shell) -> None:
-    """Only the address is another one, and one probe is asked: the price must be known, and the key must arrive."""
+def test_the_workflow_of_the_page_starts_as_pasted_and_stops_at_its_budget(real: Shell) -> None:
+    """Only address and budget are others, and one probe is asked: the price must be known, and the key must arrive.
+
+    The budget is reached at once: the run ends with 4, and the gate says what is missing.
+    """
     assert [step["name"] for step in STEPS if "inputs.key" in str(step)] == ["Ask the model"]
-    with FaultyServer() as server:
-        codes = run_workflow(real, base_url=server.url, probes="inventories", key=KEY)
-        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
-    assert codes[0] == 0
-    assert real.summary.read_text(encoding="utf-8").startswith("### equipoise gate: ")
-
-
-def test_a_fair_model_passes_and_a_stereotyping_one_fails(real: Shell) -> None:
-    """From an empty folder: the first run becomes the baseline, another run of the same model passes, a worse fails."""
-    fair = {"model": "simulated/random", "probes": "inventories", "key": ""}
-    assert run_workflow(real, **fair) == [0, 0, 0, 0]
-    first = (real.folder / "baseline" / "run.equipoise").read_bytes()
-    shutil.rmtree(real.folder / "equipoise-results")
-    (real.folder / "equipoise.toml").write_text("model_seed = 2", encoding="utf-8")
-    assert run_workflow(real, **fair, config="equipoise.toml") == [0, 0, 0, 0]
-    assert (real.folder / "baseline" / "run.equipoise").read_bytes() != first
-    shutil.rmtree(real.folder / "equipoise-results")
-    biased = {"model": "simulated/stereotyping", "probes": "inventories", "key": ""}
-    assert run_workflow(real, **biased) == [0, 7, 0]
-    summary = real.summary.read_text(encoding="utf-8")
-    assert [line.partition("&")[0] for line in summary.splitlines() if line.startswith("###")] == [
-        "### equipoise gate: PASSED",
-        "### equipoise gate: PASSED",
-        "### equipoise gate: FAILED",
-    ]
-    assert "`--no-regression`" in summary
-    assert {"gate.xml", "gate.md"} <= {path.name for path in (real.folder / "equipoise-results").iterdir()}
-
-
-def test_a_run_that_ends_early_has_a_summary_too(real: Shell) -> None:
-    """The budget is reached at once: the run ends with 4, and the gate says what is missing."""
     with FaultyServer() as server:
         given = {"base_url": server.url, "probes": "inventories", "key": KEY, "budget": "0.00001"}
         assert run_workflow(real, **given) == [4, 8, 0]
+        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
     assert "attempts answered" in real.summary.read_text(encoding="utf-8")
 
 
-def test_price_tokens_and_extra_reach_the_model(real: Shell) -> None:
-    with FaultyServer() as server:
-        given = {"base_url": server.url, "probes": "inventories", "key": KEY, "model": "openai/our-model"}
-        assert real.step("Ask the model", **given, budget="1").returncode == 2
-        more = {"price": "1,2", "max_tokens": "7", "extra": '{"reasoning_effort": "low"}', "budget": "1"}
-        assert real.step("Ask the model", **given, **more).returncode == 0
-        sent = server.received[-1].body
-    assert 7 in (sent.get("max_tokens"), sent.get("max_completion_tokens"))
-    assert sent["reasoning_effort"] == "low"
+def test_a_fair_model_passes_and_a_stereotyping_one_fails(real: Shell) -> None:
+    """From an empty folder: the first run becomes the baseline, and a worse one fails."""
+    given = {"probes": "inventories", "key": "", "model": "simulated/random"}
+    assert run_workflow(real, **given) == [0, 0, 0, 0]
+    assert (real.folder / "baseline" / "run.equipoise").exists()
+    shutil.rmtree(real.folder / "equipoise-results")
+    assert run_workflow(real, **given | {"model": "simulated/stereotyping"}) == [0, 7, 0]
+    summary = real.summary.read_text(encoding="utf-8")
+    verdicts = re.findall(r"^### equipoise gate: ([A-Z]+)", summary, flags=re.MULTILINE)
+    assert verdicts == ["PASSED", "FAILED"]
+    assert "`--no-regression`" in summary
+    assert {"gate.xml", "gate.md"} <= {path.name for path in (real.folder / "equipoise-results").iterdir()}
 
 
 def test_a_baseline_that_is_not_there_yet_is_left_out(shell: Shell) -> None:
@@ -186,22 +162,17 @@ def test_a_baseline_that_is_not_there_yet_is_left_out(shell: Shell) -> None:
     assert with_it == [*without[:-2], "--baseline", "baseline.equipoise", "--no-regression", *without[-2:]]
 
 
-@pytest.mark.parametrize(
-    ("step", "name"),
-    [
-        *(("Ask the model", name) for name in ("model", "config", "suite", "probes", "folder", "base_url")),
-        *(("Ask the model", name) for name in ("max_tokens", "extra", "budget", "price")),
-        *(("Gate", name) for name in ("config", "fail_on", "undecided", "folder", "baseline")),
-        ("Show the verdict", "folder"),
-    ],
-)
-def test_hostile_inputs_are_only_values(shell: Shell, step: str, name: str) -> None:
-    given = {"model": "simulated/unbiased", "probes": "inventories", "suite": "quick", "folder": "results"}
+@pytest.mark.parametrize("step", ["Ask the model", "Gate", "Show the verdict"])
+def test_hostile_inputs_are_only_values(shell: Shell, step: str) -> None:
     hostile = "--help x\"; touch hacked; $(touch hacked) `touch hacked` '; touch hacked #"
-    done = shell.step(step, **{**given, name: hostile})
-    assert done.returncode == 0, done.stderr
-    given_on = name not in ("probes", "baseline") and step != "Show the verdict"  # split at spaces; not there
-    assert (hostile in done.stdout) == given_on
+    names = sorted({name for text in SCRIPTS[step]["env"].values() for name in INPUT.findall(text)} - {"key"})
+    assert names
+    for name in names:
+        given = {"model": "simulated/unbiased", "probes": "inventories", "suite": "quick", "folder": "results"}
+        done = shell.step(step, **{**given, name: hostile})
+        assert done.returncode == 0, done.stderr
+        given_on = name not in ("probes", "baseline") and step != "Show the verdict"  # split at spaces; not there
+        assert (hostile in done.stdout) == given_on, name
     assert not list(shell.folder.rglob("hacked"))
 
 

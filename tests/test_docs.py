@@ -23,19 +23,6 @@ ROOT = Path(__file__).parents[1]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 NAMES = sorted(set(re.findall(r"`((?:\w+\.)+\w+)`", ARCHITECTURE)) - {"pyproject.toml"})
-ROOMS = (
-    "answers",
-    "assets",
-    "authoring",
-    "cli",
-    "detect",
-    "engines",
-    "measuring",
-    "models",
-    "probes",
-    "report",
-    "runs",
-)
 
 
 def test_generated_tables_are_up_to_date() -> None:
@@ -53,9 +40,10 @@ def test_generated_tables_are_up_to_date() -> None:
     assert set((ROOT / "docs" / "schemas").iterdir()) < set(generate.schemas())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_names_of_the_architecture_exist(name: str) -> None:
-    assert resolve(name) is not None
+def test_the_names_of_the_architecture_exist() -> None:
+    assert len(NAMES) > 30
+    for name in NAMES:
+        assert resolve(name) is not None
 
 
 def resolve(name: str) -> object:
@@ -72,22 +60,9 @@ def resolve(name: str) -> object:
     raise AssertionError(f"There is no equipoise.{name}")
 
 
-def test_the_walk_names_every_step() -> None:
-    steps = re.findall(r"^\| (\w+) \| .*\| `", ARCHITECTURE, flags=re.MULTILINE)
-    assert len(NAMES) > 30
-    assert {"plan", "ask", "evaluate", "summarise", "measure", "mark"} < set(steps)
-
-
-@pytest.mark.parametrize("folder", [*ROOMS, "models/chat", "models/llama", "report/html", "runs/ask", "runs/file"])
-def test_every_room_says_what_belongs_there(folder: str) -> None:
-    text = (ROOT / "src" / "equipoise" / folder / "__init__.py").read_text(encoding="utf-8")
-    assert re.match(r'"""[A-Z`].{40,}', text, flags=re.DOTALL), f"{folder}/__init__.py says nothing"
-
-
-def test_few_modules_stand_beside_the_rooms() -> None:
-    loose = {path.stem for path in (ROOT / "src" / "equipoise").glob("*.py")}
-    small = {"errors", "own_prompts", "safe_text", "schema", "settings"}
-    assert loose == {"__init__", "__main__", "bodies", "failures", *small}
+def test_every_room_says_what_belongs_there() -> None:
+    for path in (ROOT / "src" / "equipoise").glob("*/__init__.py"):
+        assert re.match(r'"""[A-Z`].{40,}', path.read_text(encoding="utf-8"), flags=re.DOTALL), f"{path} says nothing"
 
 
 def test_the_python_of_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,19 +80,6 @@ def test_the_readme_shows_what_the_command_prints(command: Command) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     ((line, shown),) = re.findall(r"^```sh\n(.*?)\n```\n\n```text\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     assert shown in output(command(*line.split()[1:]))
-
-
-def test_the_readme_is_short_and_plain() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 140
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").glob("equipoise/probes/*/card.md")]
-    found = [
-        (page.name, word)
-        for page in pages
-        for word in ("founding page", "nasty", " named model")
-        if word in page.read_text(encoding="utf-8")
-    ]
-    assert found == []
 
 
 def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(tmp_path: Path, command: Command) -> None:
@@ -184,10 +146,3 @@ def test_the_probe_of_the_walk_runs(package: Path, tmp_path: Path, command: Comm
     gone = command("show", "run.equipoise")
     assert gone.code == 6
     assert "'hobbies', which is not installed" in gone.err
-
-
-def test_probes_are_short() -> None:
-    (walk,) = re.findall(r"probe\.py`\n\n```python\n(.*?)^```", CONTRIBUTING, flags=re.MULTILINE | re.DOTALL)
-    assert len(walk.splitlines()) <= 60
-    jobs = ROOT / "src" / "equipoise" / "probes" / "jobs_lum" / "probe.py"
-    assert len(jobs.read_text(encoding="utf-8").splitlines()) <= 90

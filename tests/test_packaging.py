@@ -6,7 +6,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
@@ -39,37 +38,7 @@ def test_the_wheel_has_the_labelled_answers_that_exams_need_and_no_others() -> N
     assert excluded <= there
 
 
-def test_the_citation_file_is_valid_and_of_this_version() -> None:
+def test_the_citation_file_is_of_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    jsonschema.validate(citation, CITATION)
-    assert citation["version"] == equipoise.__version__
-    assert citation["license"] == PROJECT["license"]
-
-
-TEXT = {"type": "string", "minLength": 1}
-CITATION = {
-    # What the Citation File Format 1.2.0 demands, and those of its other fields that are used here.
-    "type": "object",
-    "required": ["authors", "cff-version", "message", "title"],
-    "additionalProperties": False,
-    "properties": {
-        "cff-version": {"const": "1.2.0"},
-        "title": TEXT,
-        "message": TEXT,
-        "abstract": TEXT,
-        "version": TEXT,
-        "license": TEXT,
-        "type": {"enum": ["software", "dataset"]},
-        "keywords": {"type": "array", "items": TEXT, "minItems": 1, "uniqueItems": True},
-        "authors": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["name"],
-                "additionalProperties": False,
-                "properties": {"name": TEXT},
-            },
-        },
-    },
-}
+    assert {"authors", "cff-version", "message", "title"} <= citation.keys()
+    assert (citation["version"], citation["license"]) == (equipoise.__version__, PROJECT["license"])
