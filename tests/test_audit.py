@@ -332,9 +332,9 @@ def test_results_are_compared(paths: tuple[Path, Path]) -> None:
 
 
 def test_the_gate_takes_rules_or_their_fields_and_whatever_holds_results(paths: tuple[Path, Path]) -> None:
-    for convert in (*RUN_LIKE.values(), lambda path: Run.open(path).result("jobs_lum")):
-        assert equipoise.gate(convert(paths[1]), fail_on="D").outcome is Outcome.FAILED
     fair, unfair = paths
+    for source in (*(convert(unfair) for convert in RUN_LIKE.values()), Run.open(unfair).result("jobs_lum")):
+        assert equipoise.gate(source, fail_on="D").outcome is Outcome.FAILED
     assert equipoise.gate(fair, equipoise.Rules(max={"jobs_lum.masculine_rate": 0.4})).passed
     assert equipoise.gate(fair, no_regression=True, baseline=unfair).outcome is not Outcome.FAILED
     regression = equipoise.gate(unfair, no_regression=True, baseline=fair)
