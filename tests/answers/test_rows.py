@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import equipoise
 from equipoise.answers import files, parquet, rows
 from equipoise.answers.files import read_tables
-from equipoise.answers.matching import CANDIDATES, PLACE, RANK, ROW, PromptIndex
+from equipoise.answers.matching import PLACE, ROW, PromptIndex, hash_keys
 from equipoise.answers.rows import read_python
 from equipoise.errors import BadFile, IntegrityError, UnknownName
 from equipoise.measuring.result import Matching
@@ -27,11 +27,9 @@ Row = dict[str, Any]
 
 def match(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
     """The answers with the ids and repetitions of the attempts that they are assigned to."""
-    index = PromptIndex([prompts], repetitions)
-    found = index.find(answers)
-    assigned, matching = index.assign(found, answers.height)
+    assigned, matching = PromptIndex([prompts], repetitions).assign(hash_keys(answers))
     keys = prompts[assigned[PLACE]].select(ID).hstack(assigned.select(REPETITION))
-    return keys.hstack(found[assigned[ROW]].drop(REPETITION, PLACE, CANDIDATES, RANK)), matching
+    return keys.hstack(answers[assigned[ROW]].select(ANSWER)), matching
 
 
 def match_rows(given: list[Row], repetitions: int = 1) -> tuple[list[tuple[str, int, str]], Matching]:

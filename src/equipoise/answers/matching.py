@@ -1,34 +1,27 @@
 """Answers matched to the prompts of a plan by id or by text, never by the order of the file.
 
 Ids and texts are compared by their 64-bit hashes, and from then on an answer is known by its place in the plan, so that
-millions of prompts and answers need a few bytes each. Scoring, partials and imports all match in this way: every table
-of answers goes through `PromptIndex.find`, then all of them together through `PromptIndex.assign`.
+millions of prompts and answers need a few bytes each. Scoring, partials and imports all match in this way: what
+`hash_keys` takes of every table of answers goes, all together, through `PromptIndex.assign`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
-from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from equipoise.errors import InputError
 from equipoise.measuring.result import Matching
 from equipoise.schema import ID, PROMPT, REPETITION, STATUS, Status, is_measured
 
 PLACE = "place"
-CANDIDATES = "candidates"
 ROW = "row"
 RANK = "rank"
 """Which of several rows for an attempt is kept: 0 an answer to measure, 1 a failure, 2 what was never asked."""
-KEYS = (PLACE, CANDIDATES, REPETITION, RANK)
-"""What is known of a found answer, and all that is needed to assign it; `place` is final only after `assign`."""
-Numbers = NDArray[np.integer[Any]]
-_NO_REPETITION = np.iinfo(np.int64).max
-"""Stands for a repetition that is not given, and sorts last."""
+_MOST, _SHARING, _SLOT, _TURN = "most", "sharing", "slot", "turn"
+"""How often a prompt is asked; how many prompts have the text of an answer; which of these it is for; which time it
+is that this prompt is answered."""
 
 
 def refuse_nothing_matched(matching: Matching) -> None:
@@ -40,19 +33,12 @@ def refuse_nothing_matched(matching: Matching) -> None:
         )
 
 
-class HashIndex:
-    """Where in a plan a hash stands, or several prompts with the same hash."""
-
-    def __init__(self, hashes: NDArray[np.uint64]) -> None:
-        self.order = np.argsort(hashes, kind="stable").astype(np.uint32)
-        self._sorted = hashes[self.order]
-
-    def find(self, hashes: pl.Series) -> tuple[Numbers, Numbers]:
-        """For each hash its first position in `order`, and how many there are; none for a null."""
-        values = hashes.fill_null(0).to_numpy()
-        first = np.searchsorted(self._sorted, values)
-        count = np.searchsorted(self._sorted, values, "right") - first
-        return first, np.where(hashes.is_not_null().to_numpy(), count, 0)
+def hash_keys(answers: pl.DataFrame) -> pl.DataFrame:
+    """All of a table of answers that is needed to match them: hashes of id and prompt, the repetition, the rank."""
+    hashes = (pl.when(pl.col(name).is_not_null()).then(pl.col(name).hash()).alias(name) for name in (ID, PROMPT))
+    pending = pl.col(STATUS) == Status.PENDING.value
+    rank = pl.when(is_measured()).then(0).when(pending).then(2).otherwise(1).cast(pl.UInt8)
+    return answers.select(*hashes, REPETITION, rank.alias(RANK))
 
 
 class PromptIndex:
@@ -64,109 +50,69 @@ class PromptIndex:
     def __init__(
         self,
         prompts: Iterable[pl.DataFrame],
-        repetitions: int | Numbers = 1,
+        repetitions: int | pl.Series = 1,
         keep: Sequence[str] = (),
         *,
         texts: bool = True,
     ) -> None:
-        ids, hashed_texts, kept = [], [np.zeros(0, np.uint64)], []
+        hashed_text = pl.col(PROMPT).hash() if texts else pl.lit(None, pl.UInt64).alias(PROMPT)
+        hashes, kept = [], []
         for batch in prompts:
-            ids.append(batch[ID].hash().to_numpy())
-            if texts:
-                hashed_texts.append(batch[PROMPT].hash().to_numpy())
+            hashes.append(batch.select(pl.col(ID).hash(), hashed_text))
             kept.append(batch.select(keep))
-        self._ids = HashIndex(np.concatenate(ids))
-        self._hashed_texts = hashed_texts
         self.kept = pl.concat(kept)
-        self.repetitions = np.broadcast_to(repetitions, len(self._ids.order))
+        self._prompts = pl.concat(hashes).with_row_index(PLACE).with_columns(pl.lit(repetitions).alias(_MOST))
 
-    @cached_property
-    def _texts(self) -> HashIndex:
-        """Sorted when an answer is found by its text for the first time; most have an id."""
-        return HashIndex(np.concatenate(self._hashed_texts))
-
-    def find(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """The answers that belong to a prompt, with `KEYS` in place of `id` and `prompt`.
-
-        For an id, `place` is the place in the plan and `candidates` is 0. For a text, `place` is the position among the
-        sorted texts, and `candidates` is the number of prompts that have this text. `rank` is by the status, if it is
-        there.
-        """
-        ids, texts = (
-            answers.select(pl.when(pl.col(name).is_not_null()).then(pl.col(name).hash())).to_series()
-            for name in (ID, PROMPT)
-        )
-        place, found = self._ids.find(ids)
-        by_id = found > 0
-        place[by_id] = self._ids.order[place[by_id]]
-        candidates = np.zeros(len(place), dtype=np.int64)
-        if not by_id.all():
-            place[~by_id], candidates[~by_id] = self._texts.find(texts.filter(pl.Series(~by_id)))
-        places = pl.DataFrame({PLACE: place, CANDIDATES: candidates}, schema={PLACE: pl.UInt32, CANDIDATES: pl.UInt32})
-        rank = _rank_states() if STATUS in answers.columns else pl.lit(0, pl.UInt8)
-        ranked = answers.drop(ID, PROMPT).with_columns(rank.alias(RANK))
-        return ranked.hstack(places).filter(pl.Series(by_id | (candidates > 0)))
-
-    def join_kept(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """Add the kept columns of their prompts to found answers that have at most one candidate."""
-        places = answers[PLACE].to_numpy().copy()
-        by_text = answers[CANDIDATES].to_numpy() > 0
-        if by_text.any():
-            places[by_text] = self._texts.order[places[by_text]]
-        return answers.hstack(self.kept[places])
-
-    def assign(self, answers: pl.DataFrame, read: int) -> tuple[pl.DataFrame, Matching]:
-        """Assign found answers to attempts: `row` of the answer, its `place` in the plan, its `repetition`.
+    def assign(self, keys: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
+        """Assign answers to attempts: `row` among the keys, `place` of the prompt in the plan, `repetition`.
 
         Answers with the same text go to its prompts in the order of the plan, repetition by repetition. If there are
         more answers than were planned, or several for one repetition, answers are kept before failures (`rank`), then
         the first, and those with an id come first. The table is in the order of the plan. Also says what became of the
-        answers, of which so many were `read`.
+        answers.
         """
-        place, candidates, rank = (answers[name].to_numpy() for name in (PLACE, CANDIDATES, RANK))
-        given = answers[REPETITION].fill_null(_NO_REPETITION).to_numpy()
-        by_text = candidates > 0
-        group = place + by_text * np.uint64(len(self.repetitions))
-        prompts = np.maximum(candidates, 1)
-        rows: Numbers = np.arange(len(group))
-        if not (group[1:] > group[:-1]).all():  # else there is one answer for each prompt, in order, as in most files
-            rows = np.lexsort((rank, given, group))
-            is_given = given[rows] != _NO_REPETITION
-            too_often = is_given & (_count_equal_before(group[rows], given[rows]) >= prompts[rows])
-            rows = rows[~too_often]
-        turn = _count_equal_before(group[rows])
-        places, repetition = place[rows], turn // prompts[rows] + 1
-        with_text = by_text[rows]
-        if with_text.any():
-            places[with_text] = self._texts.order[place[rows] + turn % prompts[rows]][with_text]
+        answers = keys.with_row_index(ROW).join(self._prompts.select(ID, PLACE, _MOST), on=ID, how="left")
+        by_id = answers.drop_nulls(PLACE).with_columns(pl.lit(1).alias(_SHARING))
+        others = answers.filter(pl.col(PLACE).is_null()).drop(PLACE, _MOST)
+        texts = self._prompts.drop(ID).join(others, on=PROMPT, how="semi").sort(PROMPT, PLACE)
+        texts = texts.with_columns(_count_equal_before(PROMPT).alias(_SLOT))
+        by_text = others.join(texts.group_by(PROMPT).len(_SHARING), on=PROMPT)
         # Numbers of another kind (from 0, say) only say which comes first.
-        stated, most = given[rows][~with_text], self.repetitions[places[~with_text]]
-        if ((stated >= 1) & (stated <= most)).all():
-            repetition[~with_text] = stated
-        assigned = pl.DataFrame(
-            {ROW: rows, PLACE: places, REPETITION: repetition},
-            schema={ROW: pl.UInt32, PLACE: pl.UInt32, REPETITION: pl.Int64},
-        ).filter(pl.Series(repetition <= self.repetitions[places]))
-        if with_text.any():
-            ranked = assigned[np.argsort(rank[assigned[ROW].to_numpy()], kind="stable")]
-            assigned = ranked.unique([PLACE, REPETITION], keep="first").sort(PLACE, REPETITION)
+        are_stated = pl.col(REPETITION).is_between(1, _MOST).fill_null(value=False).all()
+        stated_turn = pl.when(are_stated).then(REPETITION).otherwise(_TURN).alias(_TURN)
+        placed = (
+            _take_turns(by_id, PLACE).with_columns(stated_turn),
+            _take_turns(by_text, PROMPT).join(texts, on=(PROMPT, _SLOT)),
+        )
+        assigned = (
+            pl.concat(some.select(ROW, PLACE, _TURN, _MOST, RANK) for some in placed)
+            .filter(pl.col(_TURN) <= pl.col(_MOST))
+            .sort(PLACE, _TURN, RANK, maintain_order=True)
+            .filter(_count_equal_before(PLACE, _TURN) == 0)
+            .select(ROW, PLACE, pl.col(_TURN).alias(REPETITION))
+        )
+        found = by_id.height + by_text.height
         return assigned, Matching(
-            read=read,
+            read=keys.height,
             matched=assigned.height,
-            surplus=answers.height - assigned.height,
-            unknown=read - answers.height,
-            missing=int(self.repetitions.sum()) - assigned.height,
+            surplus=found - assigned.height,
+            unknown=keys.height - found,
+            missing=int(self._prompts[_MOST].sum()) - assigned.height,
         )
 
 
-def _rank_states() -> pl.Expr:
-    pending = pl.col(STATUS) == Status.PENDING.value
-    return pl.when(is_measured()).then(0).when(pending).then(2).otherwise(1).cast(pl.UInt8)
+def _take_turns(answers: pl.DataFrame, group: str) -> pl.DataFrame:
+    """Which time the prompts of a group are answered by each answer, and which of them; not more than once a time."""
+    ordered = answers.sort(group, REPETITION, RANK, ROW, nulls_last=True)
+    too_often = pl.col(REPETITION).is_not_null() & (_count_equal_before(group, REPETITION) >= pl.col(_SHARING))
+    number = _count_equal_before(group)
+    return ordered.filter(~too_often).with_columns(
+        (number % pl.col(_SHARING)).alias(_SLOT), (number // pl.col(_SHARING) + 1).alias(_TURN)
+    )
 
 
-def _count_equal_before(*columns: Numbers) -> Numbers:
-    """For each row of sorted columns how many rows with the same values stand before it."""
-    place = np.arange(len(columns[0]))
-    differs = np.ones(len(place), dtype=bool)
-    differs[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    return place - np.maximum.accumulate(np.where(differs, place, 0))
+def _count_equal_before(*columns: str) -> pl.Expr:
+    """For each row of a table that is sorted by these columns, how many rows with the same values stand before it."""
+    row = pl.int_range(pl.len())
+    differs = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in columns)
+    return row - pl.when(differs | (row == 0)).then(row).forward_fill()

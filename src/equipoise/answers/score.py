@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from equipoise.answers.matching import KEYS, PLACE, ROW, PromptIndex, refuse_nothing_matched
+from equipoise.answers.matching import PLACE, ROW, PromptIndex, hash_keys, refuse_nothing_matched
 from equipoise.answers.rows import read_python
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
@@ -16,7 +16,7 @@ from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Matching, Result
-from equipoise.schema import PROMPT, REPETITION
+from equipoise.schema import ID, PROMPT, REPETITION
 
 ITEMS_IN_MEMORY = 500_000
 """The prompts of so many items are kept without their texts, some 200 bytes for each item; those of more are made
@@ -77,15 +77,14 @@ class IndexedPlan:
 
         A detector that uses the prompt must wait until it is known which prompt each answer belongs to.
         """
-        detector, read = self.planned.probe.detector, 0
-        tables_found = []
+        detector = self.planned.probe.detector
+        keys, evaluated = [], []
         for table in tables:
-            read += table.height
-            found = self._index.find(table)
-            tables_found.append(found if detector.uses else _evaluate_compactly(detector, found))
-        answers = pl.concat(tables_found)
-        assigned, matching = self._index.assign(answers.select(KEYS), read)
-        answers = answers.drop(KEYS)
+            keys.append(hash_keys(table))
+            answers = table.drop(ID, PROMPT, REPETITION)
+            evaluated.append(answers if detector.uses else _evaluate_compactly(detector, answers))
+        answers = pl.concat(evaluated)
+        assigned, matching = self._index.assign(pl.concat(keys))
         if detector.uses:
             asked = answers[assigned[ROW]].hstack(self._index.kept[assigned[PLACE]])
             answers = _evaluate_compactly(detector, asked)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.answers.files import NO_NAMES, read_all
-from equipoise.answers.matching import PLACE, RANK, ROW, PromptIndex, refuse_nothing_matched
+from equipoise.answers.matching import PLACE, RANK, ROW, PromptIndex, hash_keys, refuse_nothing_matched
 from equipoise.answers.rows import read_python
 from equipoise.assets.store import sha256_of
 from equipoise.errors import InputError
@@ -23,11 +23,9 @@ from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run, store_labels
 from equipoise.runs.spec import make_record, make_spec
 from equipoise.runs.suites import Probes, plan_probes
-from equipoise.schema import ANSWER, ATTEMPT, ID, PROMPT, REPETITION, STATUS, Status, is_measured, replace_surrogates
+from equipoise.schema import ANSWER, ATTEMPT, ID, REPETITION, STATUS, Status, is_measured, replace_surrogates
 
 PROBE = "probe"
-NUMBER = "number"
-"""The place of an answer among the rows that were read."""
 REPLACES = "replaces"
 """Whether an answer takes the place of a failure."""
 Tables = Callable[[], Iterable[pl.DataFrame]]
@@ -113,18 +111,13 @@ def record_answers(file: RunFile, read_tables: Tables) -> tuple[int, int, Matchi
     named = (
         batch.with_columns(pl.lit(probe.name).alias(PROBE)) for probe in planned for batch in file.prompts(probe.name)
     )
-    index = PromptIndex(named, repetitions, keep=(PROBE, ID))
-    found, read = [], 0
-    for table in read_tables():
-        numbered = table.select(ID, PROMPT, REPETITION, STATUS).with_row_index(NUMBER, read)
-        found.append(index.find(numbered).drop(STATUS))
-        read += table.height
-    rows = pl.concat(found)
-    assigned, matching = index.assign(rows, read)
+    index = PromptIndex(named, pl.Series(repetitions), keep=(PROBE, ID))
+    keys = pl.concat(hash_keys(table) for table in read_tables())
+    assigned, matching = index.assign(keys)
     refuse_nothing_matched(matching)
-    rows = assigned.hstack(rows[assigned[ROW]].select(NUMBER, RANK, stated=REPETITION))
+    rows = assigned.hstack(keys[assigned[ROW]].select(RANK, stated=REPETITION))
     kept = _choose_new(file, rows, repetitions)
-    attempts = index.kept[kept[PLACE]].hstack(kept.select(REPETITION, NUMBER, REPLACES))
+    attempts = index.kept[kept[PLACE]].hstack(kept.select(REPETITION, ROW, REPLACES))
     replaced = attempts.filter(REPLACES).select(PROBE, *ATTEMPT)
     file.set_failures_aside(replaced.iter_rows())
     new = _store(file, read_tables(), attempts)
@@ -155,10 +148,10 @@ def _store(file: RunFile, tables: Iterable[pl.DataFrame], attempts: pl.DataFrame
     """Store the answers in these tables that have an attempt, and that were asked; return how many there are."""
     start = new = 0
     for table in tables:
-        numbered = table.select(STATUS, ANSWER).with_row_index(NUMBER, start)
+        numbered = table.select(STATUS, ANSWER).with_row_index(ROW, start)
         start += table.height
-        own = attempts.filter(pl.col(NUMBER).is_between(numbered[NUMBER].min(), numbered[NUMBER].max()))
-        answered = own.join(numbered, on=NUMBER).filter(pl.col(STATUS) != Status.PENDING.value).sort(NUMBER)
+        own = attempts.filter(pl.col(ROW).is_between(numbered[ROW].min(), numbered[ROW].max()))
+        answered = own.join(numbered, on=ROW).filter(pl.col(STATUS) != Status.PENDING.value).sort(ROW)
         new += file.record(
             Attempt(probe=probe, prompt=prompt, repetition=number, reply=Reply(status=Status(status), answer=answer))
             for probe, prompt, number, status, answer in answered.select(PROBE, *ATTEMPT, STATUS, ANSWER).iter_rows()
