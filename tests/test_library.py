@@ -134,12 +134,12 @@ def test_bare_answers_are_refused(answers: Any) -> None:
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ([{"id": "a"}], "row 1: no field answer"),
-        ([{"id": "a", "answer": "x"}, {"answer": "x"}], "row 2: no field id or prompt"),
-        ([{"id": "a", "answer": 5}], "row 1: answer must be text. Got '5'"),
-        ({"a": 5}, "at 'a': answer must be text. Got '5'"),
-        ({5: "a"}, "at 5: id must be text"),
-        (pl.DataFrame({"id": ["a"], "text": ["x"]}), "no field answer. There are: id, text"),
+        ([{"id": "a"}], "row 1: Object missing required field `answer`"),
+        ([{"answer": "x"}], "None of the 1 answers belongs to a planned prompt. Each needs the id"),
+        ([{"id": "a", "answer": 5}], "row 1: Expected `str | null`, got `int` - at `$.answer`"),
+        ({"a": 5}, "at 'a': Expected `str | null`, got `int`"),
+        ({5: "a"}, "at 5: Expected `str | null`"),
+        (pl.DataFrame({"id": ["a"], "text": ["x"]}), "missing required field `answer`. There are: {'id': 'a', 'text'"),
     ],
 )
 def test_answers_that_lack_something(answers: Any, words: str) -> None:

@@ -50,7 +50,7 @@ def test_extra_fields_that_are_nested_too_deep_are_refused(depth: int, keyed: Co
     [
         ("score", "a.jsonl", "\n \n", "holds no answers"),
         ("import", "a.csv", "id,answer\n", "holds no answers"),
-        ("score", "a.csv", "x1,he\n", "a header with answer"),
+        ("score", "a.csv", "x1,he\nx2,she\n", "line 2: no field answer. There are: x1, he"),
         ("import", "a.jsonl", '{"id": "unknown", "answer": "he"}', "None of the 1 answers belongs"),
     ],
 )

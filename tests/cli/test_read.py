@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,21 +56,12 @@ def read_gender(_text: pl.Expr) -> pl.Expr:
     return pl.when(pl.col("gender") == "female").then(pl.lit("accepted")).otherwise(pl.lit("rejected"))
 
 
-def read_prompt(_text: pl.Expr) -> pl.Expr:
-    return pl.when(pl.col("prompt").str.contains("nurse")).then(pl.lit("accepted"))
-
-
-def use_prompts(monkeypatch: pytest.MonkeyPatch, read: Callable[[pl.Expr], pl.Expr], column: str) -> pl.DataFrame:
-    """Let the detector of hiring_an read a column of the prompt; return four of the planned prompts."""
-    probe = get_probe("hiring_an")
-    detector = Detector(name="by_prompt", version=1, labels=("accepted", "rejected"), read=read, uses=(column,))
-    changed = replace(probe, detector=detector)
-    monkeypatch.setattr("equipoise.probes.get_probe", lambda _: changed)
-    return plan(changed, sample=8).prompts()[:4]
-
-
 def test_the_prompt_is_found_by_its_id_or_its_text_where_the_detector_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    prompts = use_prompts(monkeypatch, read_gender, "gender")
+    labels = ("accepted", "rejected")
+    detector = Detector(name="by_prompt", version=1, labels=labels, read=read_gender, uses=("gender",))
+    changed = replace(get_probe("hiring_an"), detector=detector)
+    monkeypatch.setattr("equipoise.probes.get_probe", lambda _: changed)
+    prompts = plan(changed, sample=8).prompts()
     rows = [{"id": prompts["id"][0]}, {"prompt": prompts["prompt"][1]}, {"id": prompts["id"][2], "prompt": "?"}]
     lines = "\n".join(json.dumps({"answer": "Dear …", **row}) for row in rows)
     code, out = run("read", "hiring_an", "--sample", "8", "--json", stdin=lines)
@@ -79,14 +69,7 @@ def test_the_prompt_is_found_by_its_id_or_its_text_where_the_detector_uses_it(mo
     wanted = ["accepted" if gender == "female" else "rejected" for gender in prompts["gender"][:3]]
     assert [json.loads(line)["label"] for line in out.splitlines()] == wanted
     outcome = CliRunner().invoke(app, ["read", "hiring_an"], input='{"answer": "x"}\n')
-    assert "Answer 1: the id or the prompt of a planned prompt is needed" in str(outcome.exception)
-
-
-def test_a_detector_that_uses_the_text_of_the_prompt_reads_any_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_prompts(monkeypatch, read_prompt, "prompt")
-    rows = [{"answer": "x", "prompt": "Is she a nurse?"}, {"answer": "x", "prompt": "Is she a pilot?"}]
-    _, out = run("read", "hiring_an", "--json", stdin="\n".join(map(json.dumps, rows)))
-    assert [json.loads(line)["label"] for line in out.splitlines()] == ["accepted", None]
+    assert "Answer 1: the id of a planned prompt is needed" in str(outcome.exception)
 
 
 def test_show_sets_readings_and_words_beside_the_results(runs: dict[str, Path]) -> None:

@@ -251,4 +251,4 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
 def test_a_column_that_is_not_there_is_named(command: Command, answers: Path) -> None:
     outcome = command("score", answers, *SIX, "--answer-column", "respons")
     assert outcome.code == 2
-    assert f"No column of {answers} is called 'respons'. Did you mean 'response'?" in outcome.err
+    assert f"No column of {answers}, line 2 is called 'respons'. Did you mean 'response'?" in outcome.err

@@ -18,9 +18,14 @@ from equipoise.failures import ended_in_batch, read_reported
 from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status
 
 Fields = dict[str, Any]
+Line = Mapping[str, Any]
 NO_STATUS = 200
 """What counts as the HTTP status of a response that does not say it."""
-Line = Mapping[str, Any]
+TOOLS = "batch jobs of OpenAI, vLLM, Anthropic, Gemini, Vertex and Bedrock, samples of lm-eval"
+ASKED = {"custom_id", "key", "recordId", "request", "modelInput"}
+ANSWERED = {"response", "modelOutput", "error", "status"}
+"""Fields by which a line of a batch job says what was asked, and what came of it."""
+FAILED = [status for status in Status if status not in MEASURED]
 KEY = re.compile(r"(.*?)(?:[#-](\d+))?", re.DOTALL)
 """A key of ours: the id of a prompt, with the repetition where there are several."""
 
@@ -33,41 +38,35 @@ def split_key(key: object) -> Fields:
 
 def read_line(line: Line, where: str) -> Iterator[Fields]:
     """The answers in a line, each with the fields of a row."""
-    if ANSWER in line or is_own_failure(line):
+    names = line.keys()
+    failed = line.get(STATUS) in FAILED and not {ID, PROMPT}.isdisjoint(names)  # a failure in our words
+    if ANSWER in line or failed:
         yield {ANSWER: None, **line}
         return
-    for name, (kinds, read) in ENVELOPES.items():
-        if any(line.keys() >= {*fields.split()} for fields in kinds):
-            try:
-                yield from read(line)
-            except BadFile as error:
-                raise BadFile(f"{where}: {name}: {error}") from None
-            except UNREADABLE:
-                raise BadFile(f"{where}: {name} output without an answer where it should stand.") from None
-            return
-    shown = ", ".join(map(str, line))[:60] or "none"
-    raise BadFile(
-        f"{where}: no field {ANSWER}. There are: {shown}. Needed are {ANSWER} (or {STATUS}, where there is none), and "
-        f"{ID} or {PROMPT}; or the output of another tool: {', '.join(ENVELOPES)}. Files of other kinds: CSV, Parquet "
-        "(.parquet), logs of Inspect (.eval, .json)."
-    )
-
-
-def is_own_failure(line: Line) -> bool:
-    """Whether a line says in our words that an attempt has no answer: a prompt, and a state that needs none."""
-    failed = isinstance(line.get(STATUS), str) and line[STATUS] in {*Status} - {*MEASURED}
-    return failed and not {ID, PROMPT}.isdisjoint(line)
+    if names >= {"custom_id", "result"}:
+        read = _read_anthropic
+    elif names >= {"arguments", "resps"}:
+        read = _read_lm_eval
+    elif not (ASKED.isdisjoint(names) or ANSWERED.isdisjoint(names)):
+        read = _read_batch
+    else:
+        raise BadFile(
+            f"{where}: no field {ANSWER}. There are: {', '.join(map(str, line))[:60] or 'none'}. Needed are {ANSWER} "
+            f"(or {STATUS}, where there is none), and {ID} or {PROMPT}; or the output of another tool: {TOOLS}. Files "
+            "of other kinds: CSV, Parquet (.parquet), logs of Inspect (.eval, .json)."
+        )
+    try:
+        yield from read(line)
+    except UNREADABLE:
+        raise BadFile(f"{where}: no text that a model wrote where {TOOLS} have it. Known are: {KNOWN}.") from None
 
 
 def read_body(body: Line) -> Fields:
-    """Status and answer of a response of an API. BadFile if no such API is known."""
-    if not isinstance(body, Mapping):
-        raise TypeError
+    """Status and answer of a response of an API; one of `UNREADABLE` if no such API is known."""
     if (error := read_reported(body, NO_STATUS)) is not None:
         return without_answer(ended_in_batch(error))
-    if body and not any(field in body for field in READERS):
-        shown = ", ".join(map(str, body))[:60]
-        raise BadFile(f"a response of an API that is not known, with the fields {shown}. Known are: {KNOWN}.")
+    if body.keys() and body.keys().isdisjoint(READERS):
+        raise ValueError
     if "output" in body and body.get("status") in ("cancelled", "queued", "in_progress"):
         return without_answer(Status.PENDING)
     completion = read_completion(body)
@@ -145,8 +144,8 @@ def _read_anthropic(line: Line) -> Iterator[Fields]:
             yield key | _fail(result.get("error"))
         case "canceled" | "expired":
             yield key | without_answer(Status.PENDING)
-        case unknown:
-            raise BadFile(f"result.type must be succeeded, errored, canceled or expired. Got {unknown!r} instead.")
+        case _:
+            raise ValueError
 
 
 def _read_lm_eval(line: Line) -> Iterator[Fields]:
@@ -156,7 +155,7 @@ def _read_lm_eval(line: Line) -> Iterator[Fields]:
     key = {ID: identifier if isinstance(identifier, str) else None, PROMPT: _find_lm_eval_prompt(first)}
     responses = [response for responses in line["resps"] for response in responses]
     if len(line["resps"]) > 1 or not all(isinstance(response, str) for response in responses):
-        raise BadFile("log-likelihoods of given answers. Generated texts are needed (output_type: generate_until).")
+        raise ValueError  # log-likelihoods of given answers
     if not responses:
         yield key | without_answer(Status.MALFORMED)
     for response in responses:
@@ -176,20 +175,3 @@ def _find_lm_eval_prompt(asked: Any) -> str | None:
         return asked
     text = find_prompt({"messages": asked})
     return text if isinstance(text, str) else None
-
-
-ENVELOPES = {
-    "Anthropic batch": (["custom_id result"], _read_anthropic),
-    "OpenAI, vLLM and other batch": (
-        ["custom_id response", "custom_id error", "custom_id request status"],
-        _read_batch,
-    ),
-    "Bedrock batch": (["modelInput modelOutput", "modelInput error"], _read_batch),
-    "Gemini and Vertex batch": (
-        ["key response", "key error", "key status", "request response", "request status"],
-        _read_batch,
-    ),
-    "lm-eval samples": (["arguments resps"], _read_lm_eval),
-}
-"""How lines of other tools are recognised, by sets of fields of which they have one, and read. A reader gives the
-fields of each answer in a line; BadFile, KeyError, TypeError and the like mean that it cannot be read."""

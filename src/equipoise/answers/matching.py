@@ -29,7 +29,8 @@ def refuse_nothing_matched(matching: Matching) -> None:
     if matching.read and not matching.matched:
         raise InputError(
             f"None of the {matching.read:,} answers belongs to a planned prompt. "
-            "Were the prompts planned with another probe, or other parameters (--sample, --seed, --set, --suite)?"
+            "Each needs the id or the text of its prompt. Were the prompts planned with another probe, or other "
+            "parameters (--sample, --seed, --set, --suite)?"
         )
 
 

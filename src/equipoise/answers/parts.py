@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from equipoise.answers.files import NO_NAMES, Names, read_tables
-from equipoise.answers.parquet import SUFFIX as PARQUET
-from equipoise.answers.parquet import read_item_range
+from equipoise.answers.files import NO_NAMES, PARQUET, Names, read_tables
 from equipoise.answers.rows import read_python, tabulate_rows
 from equipoise.answers.score import IndexedPlan
 from equipoise.authoring import Probe
@@ -22,7 +20,7 @@ from equipoise.errors import BadFile, NoAnswers
 from equipoise.measuring.partials import SUFFIX as PARTIAL
 from equipoise.measuring.partials import Partial, make_partial, number_prompts
 from equipoise.measuring.plan import Plan, plan
-from equipoise.schema import ITEM
+from equipoise.schema import ITEM, ITEM_NUMBER
 
 ENDINGS = (PARQUET, ".jsonl", ".jsonl.out", ".csv", ".tsv", PARTIAL)
 """What is read from a folder; Bedrock names its output `.jsonl.out`. A single file may have any name."""
@@ -65,7 +63,7 @@ class PartScorer:
 
     def score_file(self, path: Path, names: Names = NO_NAMES) -> Partial:
         """The partial of a file of answers. A column `item_number` says which part of the plan is enough for it."""
-        items = read_item_range(path) if path.suffix.lower() == PARQUET else None
+        items = _read_item_range(path) if path.suffix.lower() == PARQUET else None
         try:
             if items and items.stop <= self.planned.items and "whole" not in vars(self):
                 scored = _score(IndexedPlan(self.planned, items), read_tables(path, names))
@@ -74,6 +72,21 @@ class PartScorer:
             return _score(self.whole, read_tables(path, names))
         except NoAnswers:  # a shard may be empty; whoever adds them says if all are
             return _score(IndexedPlan(self.planned, range(1)), tabulate_rows(()))
+
+
+def _read_item_range(path: Path) -> range | None:
+    """The range of the items that a file says its answers belong to; None if it does not say it of all of them."""
+    try:
+        stored = pl.scan_parquet(path, glob=False)
+        if not stored.collect_schema().get(ITEM_NUMBER, pl.Null()).is_integer():
+            return None
+        number = pl.col(ITEM_NUMBER).cast(pl.Int64, strict=False)
+        first, last, gaps = (
+            stored.select(number.min(), number.max().alias("last"), number.null_count().alias("gaps")).collect().row(0)
+        )
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None  # whoever reads the answers says what is wrong with the file
+    return range(first, last + 1) if first is not None and first >= 0 and not gaps else None
 
 
 def _score(indexed: IndexedPlan, tables: Iterable[pl.DataFrame]) -> Partial:

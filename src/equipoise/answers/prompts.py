@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from pathlib import Path
 from typing import IO, Any
 
 import orjson
 import polars as pl
 
-from equipoise.answers.parquet import write_tables
 from equipoise.errors import InputError
 from equipoise.measuring.plan import Plan, number_items
 from equipoise.schema import ID, ITEM_NUMBER, REPETITION, escape_formulas
@@ -54,6 +56,25 @@ def write_prompts(
             file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
         written += table.height
     return written // planned.repetitions
+
+
+def write_tables(tables: Iterable[pl.DataFrame], file: IO[bytes], rows_per_group: int | None = None) -> int:
+    """Write tables to one file as they come; return the number of rows.
+
+    Each is written to a file of its own first, and these are joined: so only one is in memory, whoever makes them.
+    """
+    rows = 0
+    with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
+        parts = []
+        for number, table in enumerate(tables):
+            rows += table.height
+            parts.append(Path(folder) / f"{number}.parquet")
+            table.write_parquet(parts[-1], row_group_size=rows_per_group)
+        joined = Path(folder) / "joined"
+        pl.scan_parquet(parts, glob=False).sink_parquet(joined, row_group_size=rows_per_group)
+        with joined.open("rb") as whole:
+            shutil.copyfileobj(whole, file)
+    return rows
 
 
 def split_plan(planned: Plan, shards: int) -> list[range]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from equipoise.answers.matching import CANDIDATES, ROW, PromptIndex
+from equipoise.answers.matching import PLACE
 from equipoise.authoring import Detector, Probe
 from equipoise.errors import BadFile
 from equipoise.measuring.accuracy import find_labels
@@ -28,39 +28,35 @@ class Read:
 def read_answers(probe: Probe, tables: Iterable[pl.DataFrame], make_plan: Callable[[], Plan]) -> Iterator[Read]:
     """Read answers one after the other, in order. The plan is made only if the detector uses more than the answer."""
     detector = probe.detector
-    index: PromptIndex | None = None
+    planned = make_plan().prompts() if detector.uses else None
     before = 0
     for table in tables:
-        prompts = None
-        if detector.uses == (PROMPT,) and not table[PROMPT].null_count():
-            prompts = table.select(PROMPT)
-        elif detector.uses:
-            index = index or PromptIndex(make_plan().batches(), keep=detector.uses)
-            prompts = _find_prompts(detector, index, table.select(ID, PROMPT).with_row_index(ROW, before + 1))
+        prompts = None if planned is None else _find_prompts(detector, planned, table, before)
         answers = table[ANSWER].fill_null("").to_list()
         labels = find_labels(detector, answers, prompts)
-        for label, words in zip(labels, find_words(detector, answers, labels), strict=True):
+        for label, words in zip(labels, _find_words(detector, answers, labels), strict=True):
             yield Read(label=label or None, words=words, reading=probe.reading)
         before += table.height
 
 
-def _find_prompts(detector: Detector, index: PromptIndex, keys: pl.DataFrame) -> pl.DataFrame:
-    """The columns that the detector uses, of the prompt of each answer."""
-    found = index.find(keys)
-    if found.height < keys.height:
-        unknown = min({*keys[ROW]} - {*found[ROW]})
+def _find_prompts(detector: Detector, planned: pl.DataFrame, answers: pl.DataFrame, before: int) -> pl.DataFrame:
+    """The columns that the detector uses, of the prompt of each answer: by its id, or by a text that only one has."""
+    places = planned.with_row_index(PLACE)
+    texts = places.filter(pl.col(PROMPT).is_unique())
+    found = pl.DataFrame(
+        answers.select(key).join(known.select(key, PLACE), on=key, how="left", maintain_order="left")[PLACE].alias(key)
+        for key, known in ((ID, places), (PROMPT, texts))
+    ).select(pl.coalesce(ID, PROMPT))[ID]
+    for unknown in found.is_null().arg_true():
         raise BadFile(
-            f"Answer {unknown}: the {ID} or the {PROMPT} of a planned prompt is needed, because the detector "
-            f"{detector.name!r} uses {', '.join(detector.uses)} of it. Were the prompts planned with other --sample, "
-            "--seed or --set?"
+            f"Answer {before + unknown + 1}: the {ID} of a planned prompt is needed, or a {PROMPT} that only one has, "
+            f"because the detector {detector.name!r} uses {', '.join(detector.uses)} of it. Were the prompts planned "
+            "with other --sample, --seed or --set?"
         )
-    ambiguous = found.filter(pl.col(CANDIDATES) > 1)
-    if ambiguous.height and detector.uses != (PROMPT,):
-        raise BadFile(f"Answer {ambiguous[ROW][0]}: several prompts have this text; give the {ID}.")
-    return index.join_kept(found).select(detector.uses)
+    return planned[found].select(detector.uses)
 
 
-def find_words(detector: Detector, answers: Sequence[str], labels: Sequence[str]) -> Iterator[list[str]]:
+def _find_words(detector: Detector, answers: Sequence[str], labels: Sequence[str]) -> Iterator[list[str]]:
     """For each answer the words that speak for its label; all that were read if none speaks for it alone."""
     for answer, label, spans in zip(answers, labels, detector.spans(answers), strict=True):
         own = [span for span in spans if span.group == label] or spans if label else []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import polars as pl
 
 from equipoise.detect.visible import has_visible_text
-from equipoise.errors import BadFile, InputError, UnknownName
+from equipoise.errors import BadFile, InputError
 from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status, text_column
 
 ROWS_PER_TABLE = 20_000
@@ -20,6 +21,16 @@ Row = tuple[str, Fields]
 """Where an answer stands, for messages, and its fields."""
 SCHEMA = {ID: pl.String, PROMPT: pl.String, REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String}
 _BLANK = r"^[\s\x1c-\x1f]*$"
+
+
+class _Checked(msgspec.Struct):
+    """The fields of a row. A repetition may also be a text, or the float that a table with gaps makes of it."""
+
+    answer: str | None
+    id: str | None = None
+    prompt: str | None = None
+    repetition: Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None = None
+    status: str | None = None
 
 
 def read_python(answers: Any) -> Iterator[pl.DataFrame]:
@@ -37,68 +48,45 @@ def _find_rows(answers: Any) -> Iterator[Row]:
         answers = answers.iter_rows(named=True)
     elif hasattr(answers, "to_dict") and hasattr(answers, "columns"):
         answers = answers.astype(object).where(answers.notna(), None).to_dict("records")
-    if not isinstance(answers, Iterable) or isinstance(answers, str | bytes):
-        raise _refuse_rows(answers)
-    for number, row in enumerate(answers, 1):
+    for number, row in enumerate(answers if isinstance(answers, Iterable) else [answers], 1):
         if not isinstance(row, Mapping):
-            raise _refuse_rows(row)
+            raise InputError(
+                "Answers must be rows with 'id' or 'prompt' and 'answer', or a mapping of them. "
+                f"Got {str(row)[:60]!r} instead: an answer without its prompt cannot be placed."
+            )
         yield f"the answers, row {number}", row
 
 
-def _refuse_rows(got: object) -> InputError:
-    return InputError(
-        "Answers must be rows with 'id' or 'prompt' and 'answer', or a mapping of them. "
-        f"Got {str(got)[:60]!r} instead: an answer without its prompt cannot be placed."
-    )
-
-
-def tabulate_rows(rows: Iterable[Row], *, needs_prompt: bool = True) -> Iterator[pl.DataFrame]:
+def tabulate_rows(rows: Iterable[Row]) -> Iterator[pl.DataFrame]:
     """Rows of answers as tables, in batches, so that a large file needs little memory; at least one."""
     rows = iter(rows)
-    batch = list(itertools.islice(rows, ROWS_PER_TABLE))
     while True:
-        columns = [_make_column(name, kind, batch) for name, kind in SCHEMA.items()]
-        yield check_table(pl.DataFrame(columns), [where for where, _ in batch].__getitem__, needs_prompt=needs_prompt)
-        if not (batch := list(itertools.islice(rows, ROWS_PER_TABLE))):
+        batch = list(itertools.islice(rows, ROWS_PER_TABLE))
+        checked = [_check_row(where, fields) for where, fields in batch]
+        columns = []
+        for name, kind in SCHEMA.items():
+            values = [getattr(row, name) for row in checked]
+            columns.append(text_column(name, values) if kind == pl.String else pl.Series(name, values, kind))
+        yield check_table(pl.DataFrame(columns), [where for where, _ in batch].__getitem__)
+        if len(batch) < ROWS_PER_TABLE:
             return
 
 
-def _make_column(name: str, kind: type[pl.DataType], batch: list[Row]) -> pl.Series:
-    """One field of all rows; the first row in which it has another type is refused."""
-    if kind == pl.Int64:
-        return pl.Series(name, [_whole_number(row.get(name), where) for where, row in batch], dtype=kind)
-    values = [row.get(name) for _, row in batch]
-    for place, value in enumerate(values):
-        if not (value is None or isinstance(value, str)):
-            raise BadFile(f"{batch[place][0]}: {name} must be text. Got {str(value)[:60]!r} instead.")
-        if value is None and name == ANSWER and ANSWER not in batch[place][1]:
-            raise BadFile(f"{batch[place][0]}: no field {ANSWER}. There are: {', '.join(map(str, batch[place][1]))}.")
-    return text_column(name, values)
-
-
-def _whole_number(given: Any, where: str) -> int | None:
-    """A whole number, also as text or as the float that a table with gaps makes of it."""
-    if given is None:
-        return None
+def _check_row(where: str, fields: Fields) -> _Checked:
     try:
-        whole = int(given)
-    except (TypeError, ValueError, OverflowError):
-        whole = None
-    exact = isinstance(given, str) or (whole == given and not isinstance(given, bool))
-    if whole is None or not exact or abs(whole) >= 2**63:
-        raise BadFile(f"{where}: {REPETITION} must be a whole number. Got {str(given)[:60]!r} instead.")
-    return whole
+        return msgspec.convert({name: fields[name] for name in SCHEMA if name in fields}, _Checked, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadFile(f"{where}: {error}. There are: {str(dict(fields))[:120]}.") from None
 
 
-def check_table(table: pl.DataFrame, where: Callable[[int], str], *, needs_prompt: bool = True) -> pl.DataFrame:
+def check_table(table: pl.DataFrame, where: Callable[[int], str]) -> pl.DataFrame:
     """The table with a known state for each answer: `empty` where it has nothing to read.
 
-    Refuses the first row that has no prompt, another state, or too long an answer; `where` says where it stands.
+    Refuses the first row that has another state, or too long an answer; `where` says where it stands.
     """
     states, answers = table[STATUS].fill_null(Status.OK), table[ANSWER].fill_null("")
     refused = {
-        f"no field {ID} or {PROMPT}": table[ID].is_null() & table[PROMPT].is_null() & needs_prompt,
-        f"status must be one of {', '.join(Status)}": ~states.is_in(list(Status)),
+        f"{STATUS} must be one of {', '.join(Status)}": ~states.is_in(list(Status)),
         f"{REPETITION} must be a whole number": table[REPETITION] % 1 != 0,
         f"no answer has more than {LONGEST_ANSWER:,} bytes": answers.str.len_bytes() > LONGEST_ANSWER,
     }
@@ -111,11 +99,3 @@ def check_table(table: pl.DataFrame, where: Callable[[int], str], *, needs_promp
     unclear = (may_be_empty & states.is_in(list(MEASURED))).arg_true()
     empty = [place for place in unclear if not has_visible_text(answers[place])]
     return table.with_columns(table[REPETITION].cast(pl.Int64), states.scatter(empty, Status.EMPTY.value))
-
-
-def refuse_missing_columns(source: object, named: Iterable[str], columns: Iterable[str]) -> None:
-    """Raise UnknownName if a column that the user named is not there."""
-    known = list(columns)
-    for name in named:
-        if name not in known:
-            raise UnknownName(f"column of {source}", name, known)

@@ -39,7 +39,7 @@ def command(
 
     chosen = probes.get_probe(probe).read_by(given.get("reading"))
     parameters = given.parameters([chosen])
-    tables = files.read_tables(Path(file), needs_prompt=False)
+    tables = files.read_tables(Path(file))
     console = open_console()
     for number, read in enumerate(reading.read_answers(chosen, tables, lambda: planning.plan(chosen, **parameters)), 1):
         if as_json:

@@ -12,7 +12,7 @@ import orjson
 import polars as pl
 from polars.exceptions import PolarsError
 
-from equipoise.answers.parquet import write_tables
+from equipoise.answers.prompts import write_tables
 from equipoise.errors import InputError, IntegrityError, UnknownName
 from equipoise.measuring.result import Audit, name_origin
 from equipoise.measuring.selection import tabulate_selection
