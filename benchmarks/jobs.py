@@ -51,14 +51,6 @@ def make_plan(prompts: int) -> Plan:
     return plan(PROBE, sample=prompts)
 
 
-def write_plan(prompts: int, folder: Path) -> dict[str, Any]:
-    """A run file with all prompts."""
-    settings = make_record(RunSpec(model="fake/model", suite="standard"), model_settings={})
-    RunFile.create(folder / "plan.equipoise", settings=settings, plans=[make_plan(prompts)]).close()
-    (folder / "plan.equipoise").unlink()
-    return {}
-
-
 def write_answers(prompts: int, folder: Path) -> dict[str, Any]:
     """Answers of a simulated model without bias, about 1,100 characters each, no two the same; JSONL and Parquet."""
     planned, rng = make_plan(prompts), np.random.default_rng(0)
@@ -161,7 +153,7 @@ def _plan_shards(answers: int) -> Plan:
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     job.__name__: job
     for job in (
-        *(write_plan, write_answers, score_file, store_answers),
+        *(write_answers, score_file, store_answers),
         *(score_in_memory, fill, write_shards, score_all_shards),
     )
 }

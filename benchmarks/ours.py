@@ -27,7 +27,6 @@ KEY_VARIABLE = {"OPENAI_API_KEY": "sk-loopback-0123456789"}
 SCALES = (10_000, 100_000, 1_000_000, 5_424_000)
 MOST_IMPORTED = 1_000_000
 WORKS = {
-    "write_plan": "planned",
     "score_file careful": "scored, careful",
     "score_file specified": "scored, as specified",
     "store_answers": "imported",
@@ -56,7 +55,7 @@ def start(*, quick: bool) -> str:
     # Installed packages have their byte code beside them; ours is written by the first start.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     cpu = {
-        name: median([time_command(command, variables)[1] for _ in range(rounds + 1)][1:])
+        name: median([time_command(command, variables) for _ in range(rounds + 1)][1:])
         for name, command in commands.items()
     }
     empty = cpu["`python -c pass`"]
@@ -78,7 +77,7 @@ def scale(*, quick: bool) -> str:
     for size in SCALES[:2] if quick else SCALES:
         with tempfile.TemporaryDirectory() as folder:
             job("write_answers", size, folder)
-            works = ["write_plan", "score_file careful", "score_file specified"]
+            works = ["score_file careful", "score_file specified"]
             works += ["store_answers"] if size <= MOST_IMPORTED else []
             for work in works:
                 cost = job(work, size, folder)
@@ -86,7 +85,7 @@ def scale(*, quick: bool) -> str:
                 rows.append((f"{size:,}", WORKS[work], *seconds, f"{cost['peak_mb']:,.0f} MB"))
     about = (
         "`hiring_an`, with answers of 1,100 characters, no two the same, each piece of work in a process of its own. "
-        "Planned: all prompts are made and written to a run file. Scored: a Parquet file of answers is read, matched, "
+        "Scored: a Parquet file of answers is read, matched, "
         "evaluated and measured, with all slices, intervals and marks. Imported: a JSONL file of answers becomes a run "
         "file. Peak memory is that of the whole process."
     )

@@ -47,8 +47,6 @@ class RealAnswers:
     answers: list[str]
     truth: list[str]
     rows: list[dict[str, Any]]
-    left_out: int
-    """Answers that only their questions explain, or that nobody would ask this probe for."""
 
     @property
     def by_hand(self) -> bool:
@@ -75,6 +73,7 @@ def find_real_answers() -> list[RealAnswers]:
 def _read(name: str, kind: str, probe: Probe) -> RealAnswers:
     with (FOLDER / f"{name}.jsonl").open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
+    # Not those that only their questions explain, or that nobody would ask this probe for.
     fit = [row for row in rows if not row.get("needs_question") and not row.get("off_task")]
     return RealAnswers(
         name=name,
@@ -83,7 +82,6 @@ def _read(name: str, kind: str, probe: Probe) -> RealAnswers:
         answers=[row["answer"] for row in fit],
         truth=[_truth(row) for row in fit],
         rows=fit,
-        left_out=len(rows) - len(fit),
     )
 
 
