@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from calling import Command, output
-from equipoise.assets import REGISTRY, Asset
+from equipoise.assets import REGISTRY
 
 # Nothing listens on this port of this machine.
 CLOSED = "http://127.0.0.1:9/"
@@ -25,20 +25,13 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     (cache / "assets").mkdir(parents=True)
     monkeypatch.setenv("EQUIPOISE_MIRROR", str(mirror))
     monkeypatch.setenv("no_proxy", "*")
-    for name in list(REGISTRY):
+    registered = dict(REGISTRY)
+    for name in registered:
         monkeypatch.delitem(REGISTRY, name)
     for name, content in CONTENT.items():
-        asset = Asset(
-            name=name,
-            title=f"The asset {name}",
-            file=f"{name}.bin",
-            size=len(content),
-            sha256=hashlib.sha256(content).hexdigest(),
-            licence="CC0",
-            citation="Nobody 2025",
-            homepage="https://example.org",
-            sources=(CLOSED + name,),
-        )
+        about = {"name": name, "file": f"{name}.bin", "licence": "CC0", "sources": (CLOSED + name,)}
+        sha256 = hashlib.sha256(content).hexdigest()
+        asset = replace(registered["gest"], **about, size=len(content), sha256=sha256)  # type: ignore[arg-type]
         monkeypatch.setitem(REGISTRY, name, asset)
     return mirror, cache / "assets"
 

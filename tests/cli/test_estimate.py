@@ -11,11 +11,8 @@ import pytest
 
 from calling import Command, output
 from equipoise.cli.output import Outlet
-from equipoise.probes import get_probe
 from equipoise.runs.reaching import default_suite
-from equipoise.runs.run import Run
 from equipoise.runs.spec import RunSpec
-from equipoise.runs.suites import find_size
 from serving.faulty import FaultyServer
 
 COSTLY = ("--sample", "12", "--price", "100000,100000")
@@ -110,11 +107,3 @@ SUITES = [
 @pytest.mark.parametrize(("model", "base_url", "suite"), SUITES)
 def test_a_model_on_this_machine_gets_the_quick_suite(model: str, base_url: str | None, suite: str) -> None:
     assert default_suite(RunSpec(model=model, base_url=base_url)) == suite
-
-
-def test_the_quick_suite_of_a_model_on_this_machine_needs_no_question(command: Command) -> None:
-    with FaultyServer() as server:
-        where = ("--base-url", server.url, "--probe", "jobs_lum", "--out", "run.equipoise")
-        assert command("run", "vllm/test", *where).code == 0
-        assert server.total == find_size(get_probe("jobs_lum"), "quick")["sample"]
-    assert Run.open("run.equipoise").settings.spec.suite == "quick"

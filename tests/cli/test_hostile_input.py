@@ -12,6 +12,7 @@ from msgspec.structs import force_setattr
 from calling import Command
 from equipoise.report.files import writing
 from equipoise.runs.run import Run
+from serving.faulty import FaultyServer
 
 BEYOND = str(2**70)
 RUN = ["run", "openai/x", "--base-url", "http://127.0.0.1:9/v1", "--probe", "jobs_lum", "--out", "new.equipoise"]
@@ -28,13 +29,6 @@ def test_numbers_beyond_64_bits_are_refused(words: list[str], keyed: Command) ->
     outcome = keyed(*words)
     assert (outcome.code, outcome.err[:7]) == (2, "error: "), outcome.err
     assert not Path("new.equipoise").exists()
-
-
-@pytest.mark.parametrize("words", [["show"], ["prompts", "jobs_lum", "--out"]])
-def test_a_name_that_is_too_long_is_one_message(words: list[str], command: Command) -> None:
-    outcome = command(*words, "x" * 300)
-    assert outcome.code in (2, 5), outcome.err
-    assert (outcome.err[:7], outcome.err.count("\n")) == ("error: ", 1)
 
 
 @pytest.mark.fault("U11")
@@ -82,12 +76,6 @@ def test_what_a_killed_command_left_is_deleted_by_the_next(tmp_path: Path) -> No
     assert all(path.exists() for path in (fresh, *others))
 
 
-@pytest.mark.fault("U5")
-def test_charts_that_cannot_be_written_are_refused(command: Command, small: Path) -> None:
-    outcome = command("report", small, "--charts", "/dev/null/x")
-    assert (outcome.code, "cannot be written" in outcome.err) == (5, True)
-
-
 STEERING = "::error::x\x1b]0;owned\x07\x9b31m\u202e\nPASSED: all\x7f"
 
 
@@ -102,11 +90,11 @@ def test_what_a_file_says_cannot_steer_a_terminal(
 
     def open_hostile(run: Run, *given: object, **more: object) -> None:
         original(run, *given, **more)  # type: ignore[arg-type]
-        force_setattr(run.settings.spec, "model", STEERING)
+        run.model = STEERING
         force_setattr(run.settings.spec, "suite", STEERING)
         force_setattr(run.settings, "notes", [STEERING])
         for planned in run.planned.values():
-            object.__setattr__(planned, "corpus", STEERING)
+            force_setattr(planned, "corpus", STEERING)
 
     monkeypatch.setattr(Run, "__init__", open_hostile)
     name, *options = words
@@ -118,3 +106,40 @@ def test_what_a_file_says_cannot_steer_a_terminal(
     assert "owned" in printed
     assert [c for c in printed if not c.isprintable() and c != "\n"] == []
     assert not [line for line in printed.splitlines() if line.startswith("PASSED: all")]
+
+
+OVERWRITING = [
+    ["report", "run.equipoise", "-o", "run.equipoise"],
+    ["report", "run.equipoise", "-o", "other.equipoise"],
+    ["resume", "run.equipoise", "--report", "run.equipoise"],
+    ["transcripts", "run.equipoise", "-o", "other.equipoise"],
+    ["export", "run.equipoise", "--what", "metrics", "--format", "csv", "-o", "other.equipoise"],
+    ["gate", "run.equipoise", "--fail-on", "D", "--junit", "other.equipoise"],
+    ["prompts", "jobs_lum", "--sample", "2", "-o", "run.equipoise"],
+]
+
+
+def test_a_run_file_is_never_overwritten(command: Command, small: Path, tmp_path: Path) -> None:
+    Path("other.equipoise").write_bytes(Path("run.equipoise").read_bytes())
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.equipoise")}
+    for words in OVERWRITING:
+        outcome = command(*words)
+        assert (outcome.code, "its answers would be lost" in outcome.err) == (2, True), words
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.equipoise")} == before
+
+
+REFUSED = [
+    (["--report", "."], 5, "it is a folder"),
+    (["--report", "no/such/report.html"], 5, "there is no folder"),
+    (["--out", "same.equipoise", "--report", "same.equipoise"], 2, "cannot both be"),
+    (["--out", "no/such/run.equipoise"], 5, "there is no folder"),
+]
+
+
+def test_a_target_is_checked_before_anything_is_asked(command: Command) -> None:
+    with FaultyServer() as server:
+        where = ("--base-url", server.url, "--probe", "jobs_lum", "--sample", "3")
+        for options, code, message in REFUSED:
+            outcome = command("run", "custom/test", *where, *options)
+            assert (outcome.code, message in outcome.err) == (code, True), options
+        assert server.total == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -82,20 +80,6 @@ def test_a_suite_asks_as_often_as_a_run_and_its_answers_are_recognised(command: 
 def test_a_batch_that_could_not_be_asked_is_refused(words: tuple[str, ...], message: str, command: Command) -> None:
     outcome = command("prompts", "jobs_lum", "--sample", "1", *words)
     assert (outcome.code, message in outcome.err) == (2, True), outcome.err
-
-
-def test_a_file_holds_what_stdout_would(command: Command, tmp_path: Path) -> None:
-    words = ("prompts", "jobs_lum", "--format", "csv")
-    assert output(command(*words, "-o", "prompts")) == ""
-    assert Path("prompts").read_text(encoding="utf-8") == output(command(*words))
-    assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == ["prompts"]
-
-
-def test_formulas_of_a_spreadsheet_are_neutralised_in_csv_only(command: Command) -> None:
-    words = ("prompts", "jobs_lum", "--sample", "1", "--set", "template==HYPERLINK({job})")
-    (row,) = csv.DictReader(io.StringIO(output(command(*words, "--format", "csv"))))
-    assert row["prompt"].startswith("'=HYPERLINK(")
-    assert json.loads(output(command(*words)))["prompt"].startswith("=HYPERLINK(")
 
 
 def test_many_prompts_are_one_table_with_one_header(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

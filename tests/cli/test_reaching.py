@@ -50,21 +50,6 @@ def test_a_header_without_a_name_is_refused_and_not_shown(command: Command) -> N
     assert "canary" not in outcome.err
 
 
-def test_headers_are_not_sent_where_only_a_run_file_says_so(
-    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    header = ("--header", f"X-Organisation={SECRET}")
-    with FaultyServer() as server:
-        assert command(*words(server, *header, "--max-requests", "2")).code == 4
-        monkeypatch.setenv("EQUIPOISE_CONFIG", str(tmp_path / "another machine"))
-        asked = server.total
-        foreign = command("resume", "run.equipoise", *header)
-        assert (foreign.code, server.total) == (2, asked)
-        assert "wants the headers sent to" in foreign.err
-        assert "canary" not in foreign.err
-        assert command("resume", "run.equipoise", *header, "--base-url", server.url).code == 0
-
-
 def test_the_key_of_a_command_is_sent_and_not_stored(command: Command, tmp_path: Path) -> None:
     script = tmp_path / "key.py"
     script.write_text(f"print({SECRET!r})")

@@ -25,7 +25,7 @@ from equipoise.schema import Status
 from fitting import check_output
 from serving.faulty import FaultyServer
 
-FORMATS = ("jsonl", "csv", "parquet", "openai-batch", "anthropic-batch", "gemini-batch")
+FORMATS = ("jsonl", "csv", "parquet", "openai-batch")
 SIZE = 4
 SAMPLE = ("--sample", str(SIZE), "--repeat", "2", "--seed", "3")
 SIX = ("--probe", "jobs_lum", "--sample", "6")
@@ -54,7 +54,7 @@ def answered(form: str, prompts: Path, answers: Mapping[str, str]) -> Path:
         table.write_csv(path) if form == "csv" else table.write_parquet(path)
         return path
     rows = [json.loads(line) for line in prompts.read_text(encoding="utf-8").splitlines()]
-    key = {"jsonl": "id", "gemini-batch": "key"}.get(form, "custom_id")
+    key = "id" if form == "jsonl" else "custom_id"
     made = [make_output(form, row, answers[row[key].partition("-")[0]]) for row in rows]
     random.Random(1).shuffle(made)
     return write_lines(path, made)
@@ -67,12 +67,6 @@ def make_output(form: str, row: dict[str, Any], answer: str) -> dict[str, Any]:
             choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}
             response = {"status_code": 200, "body": {"choices": [choice]}}
             return {"custom_id": row["custom_id"], "error": None, "response": response}
-        case "anthropic-batch":
-            message = {"content": [{"type": "text", "text": answer}], "stop_reason": "end_turn"}
-            return {"custom_id": row["custom_id"], "result": {"type": "succeeded", "message": message}}
-        case "gemini-batch":
-            candidate = {"content": {"parts": [{"text": answer}], "role": "model"}, "finishReason": "STOP"}
-            return {"key": row["key"], "response": {"candidates": [candidate]}}
         case _:
             return {"id": row["id"], "repetition": row["repetition"], "answer": answer}
 
@@ -166,12 +160,11 @@ def test_imported_one_after_the_other_answers_take_the_place_of_failures(batches
     assert set(Run.open("run.equipoise").attempts()["answer"]) == {ANSWERED}, "an answer stays"
 
 
-@pytest.mark.parametrize("words", [["score"], ["import", "-o", "run.equipoise"]], ids=lambda words: words[0])
-def test_answers_that_are_mostly_not_used_are_an_error(command: Command, words: list[str]) -> None:
+def test_answers_that_are_mostly_not_used_are_an_error(command: Command) -> None:
     """Two answers to each prompt, and no --repeat 2: half of them would be dropped with a note."""
     rows = [{"id": key, "answer": "She did."} for key in answer_all(sample=6) for _ in range(2)]
     path = write_lines("answers.jsonl", rows)
-    outcome = command(*words, path, *SIX)
+    outcome = command("import", "-o", "run.equipoise", path, *SIX)
     assert (outcome.code, "6 of 12 answers are not used" in outcome.err) == (3, True)
     assert command("score", path, *TWICE).code == 0
 

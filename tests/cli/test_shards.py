@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -157,14 +156,3 @@ def test_what_ray_writes_of_a_worker_that_died_is_not_among_the_results(
     outcome = command("score", folder, *PROBE, "--engine", "ray", "--json")
     assert json.loads(output(outcome)) == expected
     assert "(raylet) A worker died" in outcome.err
-
-
-def test_a_partial_of_nothing_is_refused_and_one_of_less_says_so(command: Command, folder: Path) -> None:
-    refused = command("score", folder, *PROBE, "--seed", "4", "--sample", "2", "--partial", "x.partial")
-    assert refused.code == 2
-    assert "None of the 160 answers belongs to a planned prompt." in refused.err
-    assert not Path("x.partial").exists()
-    once = command("score", folder, *PROBE, "--sample", "78", "--repeat", "1", "--partial", "x.partial")
-    assert once.code == 0
-    assert re.search(r"\d+ answers are surplus", once.err)
-    assert re.search(r"\d+ answers belong to no planned prompt", once.err)

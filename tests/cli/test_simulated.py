@@ -73,3 +73,20 @@ def test_the_command_in_the_report_asks_the_same_again(command: Command, run: Pa
     assert first.planned == again.planned
     for probe in first.planned:
         assert first.prompts(probe).equals(again.prompts(probe))
+
+
+RUN = ["run", "simulated/random", "--probe", "jobs_lum", "--out", "run.equipoise", "--quiet"]
+
+
+def test_run_offers_the_command_that_asks_more(command: Command) -> None:
+    assert command(*RUN, "--sample", "24").code == 0
+    refused = command(*RUN, "--sample", "60")
+    assert refused.code == 6
+    _, _, typed = refused.err.rstrip().rpartition("keep its answers: equipoise ")
+    assert typed == "extend run.equipoise --sample 60"
+    extended = command(*typed.split(), "--json")
+    assert extended.code == 0, extended.err
+    run = Run.open("run.equipoise")
+    assert (run.complete, run["jobs_lum"].items, run.settings.spec.parameters["jobs_lum.sample"]) == (True, 60, 60)
+    nothing = command("extend", "run.equipoise")
+    assert (nothing.code, "Say in one way how much more to ask" in nothing.err) == (2, True)

@@ -79,19 +79,6 @@ def test_changed_numbers_with_a_new_seal_are_refused_beside_the_run(path: Path, 
     assert "0.499" in outcome.err
 
 
-def test_several_runs_and_reports_in_any_order(path: Path, report: Path, command: Command, tmp_path: Path) -> None:
-    other = tmp_path / "renamed.equipoise"
-    shutil.copy(path, other)
-    both = tmp_path / "both.html"
-    assert command("report", path, other, "-o", both, "--reading", "specified").code == 0
-    other.rename(tmp_path / "moved.equipoise")
-    outcome = command("verify", both, path, report, tmp_path / "moved.equipoise")
-    assert outcome.code == 0
-    lines = outcome.out.splitlines()
-    assert [line.split()[0] for line in lines] == ["report", "run", "report", "run"]
-    assert all("every number in it follows" in line for line in (lines[0], lines[2]))
-
-
 def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) -> None:
     execute("update attempts set answer = 'x' where place = 1")(path)
     outcome = command("verify", path, report, "--json")
