@@ -14,8 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from equipoise.models import Refused, Reply, TransientFault, connect
 from equipoise.models.protocol import Asking
-from equipoise.runs.file.tables import attempt_row
-from equipoise.runs.file.values import Attempt
+from equipoise.runs.file.values import Attempt, attempt_row
 from serving.faulty import seal, sealed
 
 PROMPTS_PER_CASE = 4

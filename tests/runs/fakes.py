@@ -22,8 +22,7 @@ from equipoise.probes import get_probe
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.tables import ATTEMPTS
-from equipoise.runs.file.values import Attempt, Pending
+from equipoise.runs.file.values import ATTEMPTS, Attempt, Pending
 from equipoise.runs.spec import RunSpec, make_record
 from equipoise.schema import GENDER, ITEM, PROMPT, SYSTEM, Status
 from simulating import renew_digests

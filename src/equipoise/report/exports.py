@@ -18,7 +18,7 @@ from equipoise.measuring.result import Audit, name_origin
 from equipoise.measuring.selection import tabulate_selection
 from equipoise.report import every_eval_ever
 from equipoise.report.files import check_target, writing
-from equipoise.runs.file.tables import ATTEMPTS
+from equipoise.runs.file.values import ATTEMPTS
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
 from equipoise.schema import METRICS_TABLE, READ_DIFFERENTLY, escape_formulas, replace_surrogates

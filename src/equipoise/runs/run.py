@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from polars.exceptions import PolarsError
@@ -25,8 +24,7 @@ from equipoise.measuring.result import Audit, Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.tables import ATTEMPTS
-from equipoise.runs.file.values import Planned, Provenance
+from equipoise.runs.file.values import ATTEMPTS, Planned, Provenance
 from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
 from equipoise.runs.verdicts import count_verdicts, grade_exams, judged_probes
 from equipoise.safe_text import printable_line
@@ -192,13 +190,9 @@ class Run:
         with self._open() as file:
             yield from file.prompts(name)
 
-    def transcripts(self, probe: str, **covariates: Any) -> pl.DataFrame:
-        """Prompts, answers and what each answer says; with keywords only those rows: `gender="female"`."""
-        known = self._find_planned(probe).covariates
-        for name in covariates:
-            if name not in known:
-                raise UnknownName(f"covariate of {probe}", name, known)
-        return pl.concat([batch.filter(**covariates) for batch in self.transcript_batches(probe)])
+    def transcripts(self, probe: str) -> pl.DataFrame:
+        """Prompts, answers and what each answer says."""
+        return pl.concat(list(self.transcript_batches(probe)))
 
     def transcript_batches(self, probe: str, among: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The same as tables of bounded size, whole items, at least one; or only for the prompts with these ids."""

@@ -39,8 +39,6 @@ def find_setup(planned: Planned, known: Probe | None, path: Path, *, reading: st
     except InputError as error:
         raise IntegrityError(f"{path} holds parameters that no run of {name} writes: {error}") from None
     known = known.with_parameters(parameters)
-    if parameters["repeat"] != planned.repetitions:
-        raise IntegrityError(f"{path} is damaged: it says twice how often {name} was repeated, differently.")
     if missing := sorted({*known.needed_columns} - planned.covariates.keys()):
         raise IntegrityError(f"{path} does not hold what {name} asks for: its prompts lack {missing}.")
     if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):

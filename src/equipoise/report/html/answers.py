@@ -16,7 +16,7 @@ from equipoise.measuring.readings import find_other_setup, read_again
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import WordComparison, WordCounts, compare_words, count_words
 from equipoise.report.html.runs import ReportedRun
-from equipoise.runs.file.tables import ATTEMPTS
+from equipoise.runs.file.values import ATTEMPTS
 from equipoise.schema import ANSWER, ATTEMPT, EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, Status
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,24 +11,12 @@ from pathlib import Path
 from msgspec import MsgspecError
 from msgspec.json import decode
 
-from equipoise.errors import BadFile, IntegrityError, StorageError
+from equipoise.errors import IntegrityError
 from equipoise.measuring.marks import SPENT
 from equipoise.runs.file import sql
 from equipoise.runs.file.digests import check_digests
 from equipoise.runs.file.values import Planned
 from equipoise.runs.spec import RunRecord, load
-
-
-def check_file(path: Path) -> None:
-    """Refuse what is no file."""
-    try:
-        found = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        raise BadFile(f"There is no run file {path}.") from None
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise BadFile(f"{path} is no file, and so no run file.")
 
 
 def check_layout(connection: sqlite3.Connection, path: Path) -> None:
@@ -43,19 +30,12 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} was written by another equipoise: its schema is {version}, this one knows {sql.SCHEMA}. "
             "It was left untouched. Update: pip install -U equipoise"
         )
-    if wrong := sorted({name for _, name, _, _ in _schema_objects(connection) ^ _expected_objects()}):
+    # Whatever its type and name: SQLite runs a trigger by any name.
+    if wrong := sorted({str(name) for _, name, *_ in {*connection.execute(sql.OBJECTS)} ^ _expected_objects()}):
         raise IntegrityError(
             f"{path} does not have the layout of a run file. "
             f"Missing, changed or not ours: {', '.join(wrong[:5])}{' …' if len(wrong) > 5 else ''}."
         )
-
-
-def _schema_objects(connection: sqlite3.Connection) -> frozenset[tuple[str, ...]]:
-    """Every row of the schema, whatever its type and name: SQLite runs a trigger by any name."""
-    rows = connection.execute(sql.OBJECTS).fetchall()
-    return frozenset(
-        (str(kind), str(name), str(table), " ".join((text or "").split())) for kind, name, table, text in rows
-    )
 
 
 @functools.cache
@@ -63,7 +43,7 @@ def _expected_objects() -> frozenset[tuple[str, ...]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         for statement in sql.TABLES:
             connection.execute(statement)
-        return _schema_objects(connection)
+        return frozenset(connection.execute(sql.OBJECTS))
 
 
 def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool) -> None:
@@ -88,8 +68,8 @@ def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool) ->
 def _check_counts(connection: sqlite3.Connection, planned: Planned, path: Path) -> None:
     """Refuse prompts that are not those of a plan, and plans that nobody could ask."""
     number = planned.prompts
-    if number * planned.repetitions > sql.MAX_PLANNED:
-        raise IntegrityError(f"{path} is damaged: {planned.name} plans more than {sql.MAX_PLANNED:,} attempts.")
+    if not 1 <= number * planned.repetitions <= sql.MAX_PLANNED:
+        raise IntegrityError(f"{path} is damaged: {planned.name} plans no attempts, or more than {sql.MAX_PLANNED:,}.")
     if connection.execute(sql.COUNT_PLACES, (planned.name,)).fetchone() != (number, number, 0, number - 1):
         raise IntegrityError(f"{path} is damaged: {planned.name} has prompts that are not numbered one by one.")
 

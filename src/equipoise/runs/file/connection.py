@@ -1,7 +1,8 @@
-"""Connections to a run file: for reading, or for its one owner; and what a disk may answer."""
+"""Connections to a run file: for reading, or for its one owner, who holds a lock; and what a disk may answer."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from polars.exceptions import PolarsError
 
-from equipoise.errors import IntegrityError, StorageError
+from equipoise.errors import BadFile, IntegrityError, StorageError
 from equipoise.runs.file import checks, sql
 
 _BUSY_SECONDS = 600.0
@@ -54,13 +55,22 @@ def on_error(undo: Callable[[], object]) -> Iterator[None]:
         raise
 
 
+def check_file(path: Path) -> None:
+    """Refuse what is no file."""
+    with translate_storage_errors(path):
+        if not path.exists():
+            raise BadFile(f"There is no run file {path}.")
+        if not path.is_file():
+            raise BadFile(f"{path} is no file, and so no run file.")
+
+
 def connect(path: Path, *, owner: bool, checked: bool) -> sqlite3.Connection:
     """A connection to a run file with the right layout, and content unless the caller has `checked` that.
 
     Its owner, who holds the lock, can write. Of the content, what goes on with a run is checked then: settings, prompts
     and the last attempt. What was answered is checked when it is measured.
     """
-    checks.check_file(path)
+    check_file(path)
     with translate_storage_errors(path):
         connection = _connect(path, "mode=rw", sql.OWNER) if owner else _connect(path, "mode=ro", sql.READER)
         with on_error(connection.close):
@@ -104,15 +114,6 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
     return connection
 
 
-def sync_directory(path: Path) -> None:
-    """Make a new file name in the directory survive a power failure."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def describe_shortage(path: Path, reserve: int) -> str | None:
     """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
     limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -125,3 +126,50 @@ def describe_shortage(path: Path, reserve: int) -> str | None:
         f"{path}: only {max(free, 0) / 2**20:.0f} MB can still be written there, and a run keeps "
         f"{reserve / 2**20:.0f} MB free so that no answer is lost. Make room first."
     )
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """What stands beside a run file: its .lock, and the -journal of SQLite while a change is written."""
+    return path.with_name(path.name + suffix)
+
+
+class Lock:
+    """The lock of a run file's owner. The constructor takes it at once or raises StorageError.
+
+    The lock file holds the process id of the owner. It is removed on release; one that a kill left is taken over.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = beside(path, ".lock")
+        while True:
+            try:
+                self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            except OSError as error:
+                raise StorageError(f"{path.parent} cannot be written to: {error.strerror} ({path.name}).") from None
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                owner = os.read(self._fd, 20).decode("ascii", "replace")
+                os.close(self._fd)
+                raise StorageError(
+                    f"{path} is in use by another process{f' (pid {owner})' if owner else ''}. "
+                    "A run has one owner: wait until it has finished, or stop it."
+                ) from None
+            if is_same_file(os.fstat(self._fd), self._path):
+                break
+            os.close(self._fd)  # the previous owner removed the file between opening and locking
+        os.ftruncate(self._fd, 0)
+        os.write(self._fd, str(os.getpid()).encode())
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._path.unlink(missing_ok=True)
+        os.close(self._fd)
+
+
+def is_same_file(known: os.stat_result, path: Path) -> bool:
+    """Whether this file is the one that has the path now."""
+    try:
+        return os.path.samestat(known, path.stat())
+    except FileNotFoundError:
+        return False

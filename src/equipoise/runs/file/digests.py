@@ -88,10 +88,10 @@ def check_digests(connection: sqlite3.Connection, path: Path, *, whole: bool) ->
 
 def _find_break_in_chain(connection: sqlite3.Connection, stored: dict[str, bytes], *, whole: bool) -> str | None:
     """The first attempt or verdict that does not fit to the one before it; or whether the last one does not."""
-    first = 1 if whole else max(1, Chain.read(connection).length - 1)
+    first = -(2**63) if whole else Chain.read(connection).length - 1
     chain = Chain(0, stored[START])
     rows = connection.execute(sql.CHAIN, {"first": first})
-    if first > 1:
+    if first >= 1:
         place, digest, *_ = next(rows)
         chain = Chain(place, digest)
     for place, digest, *content in rows:

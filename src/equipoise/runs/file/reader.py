@@ -17,11 +17,10 @@ from typing import Any, Self
 import polars as pl
 
 from equipoise.errors import IntegrityError, StorageError
-from equipoise.runs.file import checks, sql, tables
+from equipoise.runs.file import checks, sql, values
 from equipoise.runs.file.connection import connect, translate_storage_errors
 from equipoise.runs.file.digests import content_digest
-from equipoise.runs.file.tables import ANSWERS, encode_json
-from equipoise.runs.file.values import Failure, Pending, Planned, Provenance, Served
+from equipoise.runs.file.values import ANSWERS, Failure, Pending, Planned, Provenance, Served
 from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, STATUS, SYSTEM, Status
 
@@ -30,7 +29,7 @@ BATCH = 20_000
 BATCH_BYTES = 16_000_000
 """Bytes of text in one frame, about."""
 _PAGE = 256
-_MOST_TOKENS_OF_RUN = 10**15
+_MOST_TOKENS = 10**15
 
 
 class RunReader:
@@ -121,19 +120,19 @@ class RunReader:
     # The attempts
 
     def attempts(
-        self, probe: str, columns: tables.Schema = ANSWERS, among: Sequence[str] | None = None
+        self, probe: str, columns: values.Schema = ANSWERS, among: Sequence[str] | None = None
     ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
         """Some prompts, whole items, and these columns of the attempts at them that have ended, beside their prompts.
 
         In the order of the plan, as one pair or more of bounded size; of all prompts, or of those with the ids `among`.
         """
         added = {name: kind for name, kind in columns.items() if name != ID}
-        wanted = None if among is None else encode_json(list(among))
+        wanted = None if among is None else values.encode_json(list(among))
         for rows in self._read_items(probe, sql.ATTEMPTS.format(", ".join(added)), added, wanted):
             prompts = rows.drop(*added).unique(ID, keep="first", maintain_order=True)
             yield prompts, rows.filter(pl.col(STATUS).is_not_null())
 
-    def _read_items(self, probe: str, statement: str, added: tables.Schema, *values: object) -> Iterator[pl.DataFrame]:
+    def _read_items(self, probe: str, statement: str, added: values.Schema, *given: object) -> Iterator[pl.DataFrame]:
         """Rows of prompts, whole items, in frames of bounded size: an answer may have many megabytes.
 
         At least one frame. No statement is left open, which would be in the way when the owner closes the file.
@@ -144,14 +143,14 @@ class RunReader:
             batch: list[Any] = []
             size, is_more = 0, False
             with translate_storage_errors(self.path):
-                with closing(self._connection.execute(statement, (probe, last, *values))) as rows:
+                with closing(self._connection.execute(statement, (probe, last, *given))) as rows:
                     for row in rows:
                         if (size > BATCH_BYTES or len(batch) >= BATCH) and row[1] != batch[-1][1]:
                             is_more = True
                             break
                         batch.append(row)
-                        size += tables.count_bytes(row)
-                frame = tables.read_prompts(batch, types, added)
+                        size += values.count_bytes(row)
+                frame = values.read_prompts(batch, types, added)
             if missing := [column for column in types if column != SYSTEM and frame[column].null_count()]:
                 raise IntegrityError(f"{self.path} is damaged: prompts of {probe} lack {', '.join(missing)}.")
             yield frame
@@ -163,7 +162,7 @@ class RunReader:
         for planned in self.probes():
             rows += [(first + position, *rest) for position, *rest in self._rows(sql.ENDED, planned.name)]
             first += planned.prompts
-        return pl.DataFrame(rows, schema=tables.ENDED, orient="row")
+        return pl.DataFrame(rows, schema=values.ENDED, orient="row")
 
     def verdicts(self, probe: str) -> pl.DataFrame:
         """What the judge of the run said: `id`, `repetition`, `status`, `verdict` (its words).
@@ -171,7 +170,7 @@ class RunReader:
         The last verdict on each answer of a probe, and the answers of the exam, whose `id` is `exam`.
         """
         rows = self._rows(sql.VERDICTS, probe, self.settings.judged_from)
-        return pl.DataFrame([row[:-1] for row in rows], schema=tables.VERDICTS, orient="row")
+        return pl.DataFrame([row[:-1] for row in rows], schema=values.VERDICTS, orient="row")
 
     # Counts
 
@@ -197,7 +196,7 @@ class RunReader:
 
     def _count_tokens(self, statement: str) -> tuple[int, int]:
         ((prompts, completions),) = self._rows(statement)
-        if not all(0 <= tokens <= _MOST_TOKENS_OF_RUN for tokens in (prompts, completions)):
+        if not 0 <= min(prompts, completions) <= max(prompts, completions) <= _MOST_TOKENS:
             raise IntegrityError(f"{self.path} is damaged: no run has so many tokens.")
         return int(prompts), int(completions)
 
@@ -205,7 +204,7 @@ class RunReader:
         """Where the answers come from, what they took, and one digest for the whole content."""
         served = self._rows(sql.SERVED)
         ((earlier,),) = self._rows(sql.COUNT_EARLIER_FAILURES)
-        ((spent_on_reasoning,),) = self._rows(sql.COUNT_EMPTY, encode_json(sorted(LENGTH_REASONS)))
+        ((spent_on_reasoning,),) = self._rows(sql.COUNT_EMPTY, values.encode_json(sorted(LENGTH_REASONS)))
         return Provenance(
             digest=content_digest(self._connection),
             served=tuple(Served(*row[:3]) for row in served),
@@ -218,9 +217,9 @@ class RunReader:
             judge_usage=self.judge_usage(),
         )
 
-    def _rows(self, statement: str, *values: object) -> list[Any]:
+    def _rows(self, statement: str, *given: object) -> list[Any]:
         with translate_storage_errors(self.path):
-            return self._connection.execute(statement, values).fetchall()
+            return self._connection.execute(statement, given).fetchall()
 
 
 def follow_link(path: Path) -> Path:

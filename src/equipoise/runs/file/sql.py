@@ -8,6 +8,8 @@ SCHEMA = 1
 """The number of the schema, as in `PRAGMA user_version`."""
 MAX_PLANNED = 10**9
 """Attempts of one probe. Whatever plans more was not written to be asked."""
+MAX_TOKENS = 10**9
+"""Of one attempt. What claims to be more is no count."""
 
 # Columns that several tables have. Small ones come before large ones, so that counting does not read the answers. The
 # checks do not use IN: SQLite would build a table for each row, at four times the cost of inserting the row.
@@ -16,7 +18,7 @@ _STATUS = """
         or status = 'malformed' or status = 'too_large' or status = 'http_error' or status = 'timeout'
         or status = 'context_length')
 """
-_LINK = "place integer primary key check (place >= 1), digest blob not null"
+_LINK = "place integer primary key, digest blob not null"
 _ATTEMPT = f"""
     probe text not null,
     prompt text not null,
@@ -47,7 +49,7 @@ _PROMPT = """
     system text
 """
 
-TABLES = (
+_TABLES = (
     "create table settings (key text primary key, value text not null) strict, without rowid",
     "create table probes (name text primary key, repetitions integer not null, plan text not null) strict",
     f"create table prompts ({_PROMPT}, primary key (probe, id)) strict",
@@ -82,6 +84,9 @@ TABLES = (
             left join labels on labels.place = attempts.place
     """,
 )
+
+
+TABLES = tuple(" ".join(statement.split()) for statement in _TABLES)
 
 
 def _names(columns: str) -> str:
@@ -134,7 +139,7 @@ LAST_PLACE = """
 """
 
 # Writing
-SET_PLAN = "replace into probes (name, repetitions, plan) values (?, ?, json_remove(?, '$.repetitions'))"
+SET_PLAN = "replace into probes (name, repetitions, plan) values (?, ?, json_remove(?, '$.parameters.repeat'))"
 # The plan itself refuses two prompts with the same id, after its last batch.
 ADD_PROMPT = _insert("prompts", _PROMPT) + " on conflict (probe, id) do nothing"
 SET_SETTING = "replace into settings (key, value) values (?, ?)"
@@ -159,7 +164,7 @@ def add_attempts(table: str, rows: int) -> str:
 
 # Reading
 SETTINGS = DIGESTED["settings"]
-PLANS = "select json_set(plan, '$.repetitions', repetitions) from probes order by name"
+PLANS = "select json_set(plan, '$.parameters.repeat', repetitions) from probes order by name"
 PENDING = """
     select id, prompt, system, position from prompts
     where probe = ? and position > ? and not exists (

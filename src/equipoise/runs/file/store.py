@@ -16,20 +16,29 @@ from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, IntegrityError, ProbeError, StorageError
 from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import Asking
-from equipoise.runs.file import checks, sql
+from equipoise.runs.file import sql
 from equipoise.runs.file.connection import (
+    Lock,
+    beside,
+    check_file,
     connect,
     create_empty,
     describe_shortage,
+    is_same_file,
     on_error,
-    sync_directory,
     translate_storage_errors,
 )
 from equipoise.runs.file.digests import Chain, start_chain, write_digest
-from equipoise.runs.file.ownership import Lock, beside, is_same_file
 from equipoise.runs.file.reader import RunReader, follow_link
-from equipoise.runs.file.tables import attempt_row, encode_json, name_types, prompt_rows
-from equipoise.runs.file.values import Attempt, Planned, asking_of
+from equipoise.runs.file.values import (
+    Attempt,
+    Planned,
+    asking_of,
+    attempt_row,
+    encode_json,
+    name_types,
+    prompt_rows,
+)
 from equipoise.runs.spec import RunRecord, RunSpec, to_plain
 from equipoise.schema import ID, JUDGED, LABEL, MEASURED, REPETITION, SYSTEM, Status, is_measured, replace_surrogates
 
@@ -69,7 +78,7 @@ class RunFile(RunReader):
     def open(cls, path: Path) -> RunFile:  # type: ignore[override]
         """Open the run as its owner, to go on with it. Refused while another process owns it."""
         path = follow_link(path)
-        checks.check_file(path)  # first, so that no lock file is put beside what is not ours
+        check_file(path)  # first, so that no lock file is put beside what is not ours
         lock = Lock(path)
         with on_error(lock.release):
             return cls(path, lock, checked=False)
@@ -231,7 +240,6 @@ def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> N
                     _write_probe(connection, plan, asking_of(plan.probe, settings.spec.max_tokens))
                 write_digest(connection, "prompts")
             partial.replace(path)
-            sync_directory(path.parent)
         finally:
             for file in unfinished:
                 file.unlink(missing_ok=True)
@@ -269,7 +277,6 @@ def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> 
         parameters=dict(plan.parameters),
         corpus=plan.corpus,
         corpus_sha256=plan.corpus_sha256,
-        repetitions=plan.repetitions,
         covariates=name_types(plan.take(0, 1)),
         prompts=position,
         max_tokens=asking.max_tokens,
