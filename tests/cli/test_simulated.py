@@ -12,7 +12,7 @@ import pytest
 
 import equipoise
 from calling import Command, output
-from equipoise.report.html.runs import report_run
+from equipoise.report.html.notes import run_command
 from equipoise.runs.run import Run
 
 
@@ -66,7 +66,7 @@ def test_every_output_marks_it(command: Command, run: Path, tmp_path: Path) -> N
 
 
 def test_the_command_in_the_report_asks_the_same_again(command: Command, run: Path) -> None:
-    program, *words = shlex.split(report_run(Run.open(run)).command)
+    program, *words = shlex.split(run_command(Run.open(run)))
     assert program == "equipoise"
     assert command(*words, "-o", "again.equipoise").code == 0
     first, again = Run.open(run), Run.open("again.equipoise")

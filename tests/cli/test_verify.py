@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from calling import Command
-from equipoise.report.html.seal import seal_page
+from equipoise.report.html.write import seal_page
 from equipoise.runs.run import Run
 from runs.fakes import execute, forge
 from runs.test_verify import path as path  # noqa: PLC0414 - a fixture

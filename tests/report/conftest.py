@@ -8,36 +8,36 @@ from pathlib import Path
 import pytest
 
 from equipoise.report.html.page import render
-from equipoise.report.html.runs import ReportedRun
+from equipoise.runs.run import Run
 from report.browser import find_browser
-from report.fakes import make_run
+from report.fakes import FEW, change, make_run
 
 
 @pytest.fixture(scope="session")
-def one() -> ReportedRun:
+def one(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A finished run of all probes."""
-    return make_run("atlas-large-2", 0.5)
+    return make_run(tmp_path_factory.mktemp("one") / "one.equipoise", "atlas-large-2", "stereotyping")
 
 
 @pytest.fixture(scope="session")
-def three(one: ReportedRun) -> list[ReportedRun]:
-    """Three runs: a finished one, one with gaps, and one that another model answered."""
+def three(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """Three runs of a few probes: a finished one, one with gaps, and one that another model answered."""
+    folder = tmp_path_factory.mktemp("three")
     note = "The endpoint served borealis-7b-chat, not borealis-7b-instruct, for 12 answers."
     return [
-        one,
-        make_run("atlas-small-2", 0.9, seed=2, answered=0.6),
-        make_run("borealis-7b-instruct", 0.1, seed=3, notes=[note]),
+        make_run(folder / "1.equipoise", "atlas-large-2", "stereotyping", FEW, failed=2),
+        make_run(folder / "2.equipoise", "atlas-small-2", "random", FEW, seed=2, answered=40),
+        change(make_run(folder / "3.equipoise", "borealis-7b-instruct", "unbiased", FEW, seed=3), notes=[note]),
     ]
 
 
 @pytest.fixture(scope="session")
-def pages(one: ReportedRun, three: list[ReportedRun], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The reports on one and on three runs, full and short."""
+def pages(one: Run, three: list[Run], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A short report on all probes, and full ones of a few probes on one and on three runs."""
     folder = tmp_path_factory.mktemp("report")
-    kinds = {"one": ([one], True), "three": (three, True), "short": ([one], False), "three-short": (three, False)}
-    for name, (runs, full) in kinds.items():
-        (folder / f"{name}.html").write_text(render(runs, full=full), encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in kinds}
+    for name, runs in {"short": [one], "one": three[:1], "three": three}.items():
+        (folder / f"{name}.html").write_text(render(runs, full=name != "short"), encoding="utf-8")
+    return {page.stem: page for page in folder.iterdir()}
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from equipoise.report.exports import export
+from equipoise.report import exports
 from equipoise.report.html.write import write_report
 from equipoise.runs.file import reader
 from runs.large_child import peak_megabytes
@@ -13,11 +13,11 @@ from runs.large_child import peak_megabytes
 
 def main(*runs: str) -> None:
     """Report and export a small run, so that all is loaded, and then a large one; print the peak after each, in MB."""
-    reader.BATCH_BYTES = 1_000_000
+    reader.BATCH_BYTES = exports.GROUP_BYTES = 1_000_000
     for run in map(Path, runs):
         write_report(run, run.with_suffix(".html"))
         for form in ("csv", "jsonl", "parquet"):
-            export(run, run.with_suffix(f".{form}"), "attempts", form)
+            exports.export(run, run.with_suffix(f".{form}"), "attempts", form)
         sys.stdout.write(f"{peak_megabytes()} ")
 
 

@@ -26,21 +26,23 @@ from equipoise.errors import ProbeError
 from equipoise.probes import find_probes
 from equipoise.report.charts.drawing import WIDTH, Drawing
 from equipoise.report.charts.figures import FEWEST_ITEMS, draw_figures
-from equipoise.report.html.page import build_sections, render, worst_findings
-from equipoise.report.html.runs import ReportedRun
-from report.fakes import collect_evidence, with_results
+from equipoise.report.html.answers import read_run
+from equipoise.report.html.page import render, worst_findings
+from equipoise.report.html.sections import build_sections
+from equipoise.runs.run import Run
+from report.fakes import alone, change
 
 PROBES = find_probes()
 
 
-def make_figures(run: ReportedRun, probe: str) -> list[Figure]:
-    evidence = collect_evidence(run, probe)
+def make_figures(run: Run, probe: str) -> list[Figure]:
+    evidence = read_run(run, PROBES[probe], 0).evidence
     return [figure(evidence) if callable(figure) else figure for figure in PROBES[probe].figures]
 
 
-def make_findings(run: ReportedRun, probe: str) -> list[Finding]:
+def make_findings(run: Run, probe: str) -> list[Finding]:
     findings = PROBES[probe].findings
-    return list(findings(collect_evidence(run, probe))) if findings else []
+    return list(findings(read_run(run, PROBES[probe], 0).evidence)) if findings else []
 
 
 def draw(figure: Figure, estimates: Mapping[MetricKey, Estimate]) -> Drawing | None:
@@ -48,17 +50,17 @@ def draw(figure: Figure, estimates: Mapping[MetricKey, Estimate]) -> Drawing | N
     return drawing
 
 
-def with_display(run: ReportedRun, probe: str, **shown: Any) -> ReportedRun:
+def with_display(run: Run, probe: str, **shown: Any) -> Run:
     """The run with this probe alone, as if it showed nothing but this."""
-    result = run.results[probe]
+    result = run[probe]
     nothing: dict[str, Any] = {"figures": (), "findings": None, "published": ""}
     shown_probe = replace(result.setup.probe, **{**nothing, **shown})
-    return with_results(run, **{probe: replace(result, setup=replace(result.setup, probe=shown_probe))})
+    return change(run, results={probe: replace(result, setup=replace(result.setup, probe=shown_probe))})
 
 
 @pytest.mark.parametrize("name", sorted(name for name, probe in PROBES.items() if probe.figures))
-def test_every_figure_can_be_drawn_and_findings_are_about_marked_metrics(one: ReportedRun, name: str) -> None:
-    figures, result = make_figures(one, name), one.results[name]
+def test_every_figure_can_be_drawn_and_findings_are_about_marked_metrics(one: Run, name: str) -> None:
+    figures, result = make_figures(one, name), one[name]
     assert figures
     for figure in figures:
         if isinstance(figure, Intervals):
@@ -81,32 +83,32 @@ def test_every_figure_can_be_drawn_and_findings_are_about_marked_metrics(one: Re
             assert int(part.replace(",", "")) <= int(whole.replace(",", ""))
 
 
-def test_the_line_of_jobs_lum_is_that_of_least_squares(one: ReportedRun) -> None:
-    (figure,) = make_figures(one, "jobs_lum")
+def test_the_line_of_jobs_lum_is_that_of_least_squares(three: list[Run]) -> None:
+    (figure,) = make_figures(three[1], "jobs_lum")
     assert isinstance(figure, Scatter)
     assert figure.line is not None
     x, y = (np.array([getattr(spot, axis) for spot in figure.spots]) for axis in ("x", "y"))
     slope, intercept = np.polyfit(x, y, 1)
     assert figure.line == pytest.approx((intercept, slope))
-    assert figure.line[1] == one.results["jobs_lum"].metrics["stereotype_rate"].value
+    assert figure.line[1] == three[1]["jobs_lum"].metrics["stereotype_rate"].value
 
 
-def test_counts_of_hiring_are_those_of_the_answers(one: ReportedRun) -> None:
-    rows = collect_evidence(one, "hiring_an").detected().filter(pl.col(GENDER) == "male")
+def test_counts_of_hiring_are_those_of_the_answers(one: Run) -> None:
+    rows = read_run(one, PROBES["hiring_an"], 0).evidence.detected().filter(pl.col(GENDER) == "male")
     accepted = rows.filter(pl.col(LABEL) == "accepted").height
     finding = make_findings(one, "hiring_an")[0]
     assert f"With a man’s name, {accepted:,} of {rows.height:,} " in finding.text
 
 
-def test_words_that_differ_between_letters_for_women_and_men(one: ReportedRun) -> None:
-    run = with_results(one, business_vocabulary=one.results["business_vocabulary"])
+def test_words_that_differ_between_letters_for_women_and_men(one: Run) -> None:
+    run = alone(one, "business_vocabulary")
     (section,) = build_sections([run], full=True)
     read = section.read[0].words
     assert read is not None
     assert read.sides == ("men", "women")
     assert not {"she", "he", "her", "his"} & {*read.found["word"]}
     first = read.found.row(0, named=True)
-    letters = collect_evidence(one, "business_vocabulary").measured()
+    letters = one.transcripts("business_vocabulary")
     for gender, share in (("female", first["second_share"]), ("male", first["first_share"])):
         of_gender = letters.filter(pl.col(GENDER) == gender)
         pattern = rf"(?i)\b{first['word']}\b"
@@ -117,7 +119,7 @@ def test_words_that_differ_between_letters_for_women_and_men(one: ReportedRun) -
     assert f"<bdi>{first['word']}</bdi>" in page
 
 
-def test_findings_are_worse_than_a_and_the_worst_come_first(one: ReportedRun) -> None:
+def test_findings_are_worse_than_a_and_the_worst_come_first(one: Run) -> None:
     sections = build_sections([one], full=False)
     marks = [finding.mark.letter for section in sections for finding in section.findings[0]]
     worst = [finding.mark.letter for finding in worst_findings(sections, 0, 3)]
@@ -125,34 +127,34 @@ def test_findings_are_worse_than_a_and_the_worst_come_first(one: ReportedRun) ->
     assert min(marks) > "A"
 
 
-def test_a_probe_without_a_display_shows_its_marked_metrics_and_slices(one: ReportedRun) -> None:
+def test_a_probe_without_a_display_shows_its_marked_metrics_and_slices(one: Run) -> None:
     run = with_display(one, "hiring_an")
     (section,) = build_sections([run], full=True)
-    metrics, race, qualification = (picture.figure for picture in section.pictures)
+    metrics, race, qualification = (figure for figure, _ in section.pictures)
     assert (metrics.name, race.name, qualification.name) == ("metrics", "race", "qualification")
     assert isinstance(race, Intervals)
-    marked = one.results["hiring_an"].marks
+    marked = one["hiring_an"].marks
     assert race.rows["white"] == {metric: MetricKey(metric, "race", "white") for metric in marked}
     assert section.published == {}
     assert section.findings == {0: []}
     assert "diff_acceptance_rate" in render([run])
 
 
-def test_a_probe_that_is_not_installed_brings_its_own_display(one: ReportedRun) -> None:
+def test_a_probe_that_is_not_installed_brings_its_own_display(one: Run) -> None:
     figure = Intervals(name="mine", title="My title", caption="", axis="", rows={"row": {"": MetricKey("mean_diff")}})
     findings = [Finding(metric="mean_diff", text="My finding.")]
     run = with_display(
         one, "business_vocabulary", figures=[lambda _evidence: figure], findings=lambda _evidence: findings
     )
     (section,) = build_sections([run], full=True)
-    assert [picture.figure.name for picture in section.pictures] == ["mine", "race"]
+    assert [shown.name for shown, _ in section.pictures] == ["mine", "race"]
     assert [finding.text for finding in section.findings[0]] == ["My finding."]
     page = render([run])
     assert "My title" in page
     assert "My finding." in page
 
 
-def test_a_mistake_in_a_display_is_reported_as_the_probes(one: ReportedRun) -> None:
+def test_a_mistake_in_a_display_is_reported_as_the_probes(one: Run) -> None:
     def make_figure(_evidence: Evidence) -> Figure:
         raise ZeroDivisionError
 

@@ -1,64 +1,61 @@
-"""What a reader must know beside the numbers: notes, failures, what the numbers rest on, answers to look at."""
+"""What a reader must know beside the numbers: notes, failures, origins, coverage, answers to look at."""
 
 from __future__ import annotations
 
-import dataclasses
+import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from msgspec import structs
 from scipy.stats import chi2_contingency
 
-from equipoise.measuring.result import Audit, Result
-from equipoise.probes import get_probe
-from equipoise.report.html.answers import choose_samples, read_run
+import equipoise
+from equipoise.measuring.accuracy import describe_accuracy
+from equipoise.measuring.result import Result
+from equipoise.probes import find_probes, get_probe
+from equipoise.report.html.answers import ReadRun, read_run
 from equipoise.report.html.notes import (
     describe_failed,
     equal_shares_p_value,
     gather_notes,
     list_failures,
+    run_command,
     warn_uneven,
     with_totals,
 )
-from equipoise.report.html.page import render
-from equipoise.report.html.runs import ReportedRun, name_models
-from equipoise.report.html.write import write_report
-from equipoise.schema import ANSWER, ATTEMPT
-from report.fakes import make_run
+from equipoise.report.html.page import content_policy, describe_source, render, render_card
+from equipoise.report.html.sections import name_models
+from equipoise.runs.run import Run
+from equipoise.schema import ANSWER
+from report.fakes import alone, change
 from simulating import simulated
 
-NOTES = {
-    "simulated": "The answers are simulated: they are those of a reference model (x) that equipoise makes up.",
-    "imported": "Imported: 12 attempts from a.csv (SHA-256 0).",
-}
 
-
-def test_many_models_share_their_notes() -> None:
-    small = make_run("model", 0.0, {"jobs_lum": {"sample": 12}})
-
-    def make(model: str, origin: str = "asked", *notes: str) -> ReportedRun:
-        results = Audit(small.results, model=model, simulated=origin == "simulated", imported=origin == "imported")
-        return replace(small, results=results, notes=(*notes, *filter(None, [NOTES.get(origin)])))
-
+def test_many_models_share_their_notes(one: Run) -> None:
+    imported: dict[str, Any] = {
+        "model_settings": {"imported": True},
+        "notes": ["Imported: 12 attempts from a.csv (SHA-256 of it)."],
+    }
+    served = {"notes": ["Served as e-2."]}
+    made_up = {"model_settings": {"simulated": "x"}, "notes": ["A simulated model ignores top_p."]}
     runs = [
-        make("simulated/a", "simulated"),
-        make("simulated/b", "simulated", "A simulated model ignores top_p."),
-        make("openai/c", "imported"),
-        make("openai/d", "imported"),
-        make("openai/e", "asked", "Served as e-2."),
-        make("openai/f", "asked", "Served as e-2."),
+        alone(one, "jobs_lum", model=model, **settings)
+        for settings, models in ((made_up, "ab"), (imported, "cd"), (served, "ef"))
+        for model in (f"x/{letter}" for letter in models)
     ]
-    notes = dict(gather_notes(runs, name_models(runs)))
-    pairs = ["simulated/a and simulated/b", "openai/c and openai/d", "openai/e and openai/f"]
-    assert [*notes] == [f"Note on {pair}" for pair in pairs]
-    assert "no language model was asked" in notes["Note on simulated/a and simulated/b"]
-    assert gather_notes(runs[2:3], ["openai/c"]) == [("Note", NOTES["imported"])]
+    notes = gather_notes(runs, name_models(runs))
+    assert list(notes.values()) == ["x/a and x/b", "x/c and x/d", "x/e and x/f"]
+    assert "no language model was asked" in next(iter(notes))
+    assert gather_notes(runs[2:3], ["x/c"]) == {imported["notes"][0]: ""}
     page = render(runs, full=True)
     assert page.count('<p class="banner"') == len(notes)
-    assert page.count("SHA-256 0") == 2, "under Method, for each"
+    assert page.count("SHA-256 of it") == 2, "under Method, for each"
     assert "ignores top_p" in page
-    assert "<bdi>openai/</bdi><wbr><bdi>c</bdi>" in page
+    assert "<bdi>x/</bdi><wbr><bdi>c</bdi>" in page
 
 
 @pytest.mark.parametrize(("failed", "said"), [(3, ""), (11, "11 of 60 attempts (18%) have no answer: 11 ")])
@@ -68,8 +65,7 @@ def test_many_failures_are_said_at_the_top(tmp_path: Path, failed: int, said: st
     found = describe_failed(run.results())
     assert found.startswith(said)
     assert bool(found) == bool(said)
-    write_report(run, tmp_path / "report.html")
-    top = (tmp_path / "report.html").read_text(encoding="utf-8").partition("<nav")[0]
+    top = render([run]).partition("<nav")[0]
     assert (found in top and "Many attempts failed" in top) if said else "Many attempts" not in top
 
 
@@ -85,7 +81,7 @@ def test_the_p_value_is_that_of_the_chi_square_test_with_yates(k1: int, n1: int,
 
 def with_counts(result: Result, **counts: dict[str, int]) -> Result:
     coverage = {group: {**known, **counts.get(group, {})} for group, known in result.coverage.items()}
-    return dataclasses.replace(result, coverage=coverage)
+    return replace(result, coverage=coverage)
 
 
 @pytest.mark.parametrize(
@@ -97,58 +93,102 @@ def with_counts(result: Result, **counts: dict[str, int]) -> Result:
         ({"filtered": 80}, {"filtered": 1}, "Attempts for men were filtered more often"),
     ],
 )
-def test_a_warning_where_genders_differ(
-    one: ReportedRun, male: dict[str, int], female: dict[str, int], words: str
-) -> None:
-    even = {"ok": 440, "truncated": 0, "filtered": 0, "timeout": 0, "undetected": 10}
-    result = with_counts(one.results["hiring_an"], male=even | male, female=even | female)
+def test_a_warning_where_genders_differ(one: Run, male: dict[str, int], female: dict[str, int], words: str) -> None:
+    even = {"planned": 500, "ok": 440, "truncated": 0, "filtered": 0, "timeout": 0, "undetected": 10}
+    result = with_counts(one["hiring_an"], male=even | male, female=even | female)
     warnings = list(warn_uneven(result))
     assert any(warning.startswith(words) for warning in warnings)
     assert all("p < 0.0001" in warning for warning in warnings if warning.startswith(words))
     other = {"ok": 436, "truncated": 2, "filtered": 2, "undetected": 14}
     assert list(warn_uneven(with_counts(result, male=even, female=even | other))) == [], "by chance"
-    assert list(warn_uneven(one.results["jobs_lum"])) == [], "no arms"
+    assert list(warn_uneven(one["jobs_lum"])) == [], "no arms"
 
 
-def test_answers_and_failures_are_summed_and_failures_named(one: ReportedRun) -> None:
-    result = with_counts(
-        one.results["hiring_an"], all={"ok": 7, "truncated": 2, "timeout": 3, "http_error": 1, "empty": 0}
-    )
+def test_answers_and_failures_are_summed_and_failures_named(one: Run) -> None:
+    counts = {"ok": 7, "truncated": 2, "timeout": 3, "http_error": 1, "empty": 0}
+    result = with_counts(one["hiring_an"], all=counts)
     sums = with_totals(result.coverage["all"])
     assert (sums["answered"], sums["failed"]) == (9, 4)
     assert list_failures(result) == "1 http error, 3 timeout"
 
 
-def test_samples_are_of_every_label_and_arm(one: ReportedRun) -> None:
-    samples = read_run(one, "hiring_an", 10).samples
-    assert {(sample.outcome, dict(sample.facts)["gender"]) for sample in samples} >= {
+def read(run: Run, probe: str) -> ReadRun:
+    return read_run(run, run[probe].setup.probe, 10)
+
+
+def test_samples_are_of_every_label_and_arm_and_the_most_different_case_comes_first(one: Run) -> None:
+    found = read(one, "hiring_an")
+    assert {(sample.outcome, sample.facts["gender"]) for sample in found.samples} >= {
         (outcome, gender) for outcome in ("accepted", "rejected") for gender in ("male", "female")
     }
-    assert len({dict(sample.facts)["id"] for sample in samples}) == len(samples) == 10
-
-
-def test_the_most_different_case_comes_first(one: ReportedRun) -> None:
-    read = read_run(one, "hiring_an", 10)
-    assert read.case == read.samples[:2]
-    assert {dict(sample.facts)["gender"] for sample in read.case} == {"male", "female"}
-    assert {sample.outcome for sample in read.case} == {"accepted", "rejected"}
-    changed = [sample.prompt.replace(dict(sample.facts)["name"], "…") for sample in read.case]
+    assert len({sample.facts["id"] for sample in found.samples}) == len(found.samples) == 10
+    assert found.case == found.samples[:2]
+    assert {sample.facts["gender"] for sample in found.case} == {"male", "female"}
+    assert {sample.outcome for sample in found.case} == {"accepted", "rejected"}
+    changed = [sample.prompt.replace(sample.facts["name"], "…") for sample in found.case]
     assert changed[0] == changed[1]
-    assert read_run(one, "jobs_lum", 10).case == []
+    assert read(one, "jobs_lum").case == []
 
 
-def test_samples_do_not_depend_on_the_order_of_the_answers(one: ReportedRun) -> None:
-    probe, evidence = get_probe("jobs_lum"), read_run(one, "jobs_lum", 0).evidence
-    turned = replace(evidence, attempts=evidence.attempts.sort(ATTEMPT, descending=True))
-    assert choose_samples(one, evidence, probe, 6) == choose_samples(one, turned, probe, 6) != []
+def test_samples_do_not_depend_on_the_order_of_the_answers_and_lack_what_a_damaged_file_lacks(one: Run) -> None:
+    result = one["jobs_lum"]
+    turned = change(one, results={"jobs_lum": replace(result, attempts=result.evaluated.reverse())})
+    assert read(one, "jobs_lum").samples == read(turned, "jobs_lum").samples != []
+    damaged = one.transcripts("jobs_lum").with_columns(pl.lit(None, dtype=pl.String).alias(ANSWER))
+    assert read(change(one, tables={"jobs_lum": damaged}), "jobs_lum").samples == []
 
 
-def test_answers_that_a_damaged_file_lacks_are_left_out() -> None:
-    run = make_run("model", 0.5, {"jobs_lum": {"sample": 2}})
-    damaged = replace(
-        run,
-        transcripts=lambda *arguments: [
-            part.with_columns(pl.lit(None, dtype=pl.String).alias(ANSWER)) for part in run.transcripts(*arguments)
-        ],
-    )
-    assert choose_samples(damaged, read_run(run, "jobs_lum", 0).evidence, get_probe("jobs_lum"), 8) == []
+def test_where_texts_come_from(one: Run) -> None:
+    result = one["gest_creative"]
+    assert describe_source(result) == "packaged with the probe"
+    fetched = replace(result, setup=replace(result.setup, corpus="gest"))
+    assert describe_source(fetched).startswith("Apache-2.0, ")
+    assert describe_source(one["jobs_lum"]) == ""
+
+
+def test_a_report_can_be_cited(one: Run) -> None:
+    run = alone(one, "jobs_lum", model="a/model_1 {50%}", created="2025-11-04T09:30:00+00:00", equipoise="0.1.0")
+    text = unescape(re.sub(r"</?bdi>", "", render([run])))
+    assert (
+        f"Gender bias of a/model_1 {{50%}} was measured with equipoise 0.1.0 (jobs_lum version "
+        f"{run['jobs_lum'].version}). {run.results().answered:,} answers were asked for on 4 November 2025"
+    ) in text
+    assert f"what the values could be. SHA-256 of the run: {run.provenance.digest}.</p>" in text
+    assert "author = {{The equipoise authors}}," in text
+
+
+def test_html_in_a_card_is_shown_as_text() -> None:
+    card = replace(get_probe("jobs_lum").card, sections={"Method": "<b>x</b> [y](javascript:alert(1)) `z`"})
+    shown = render_card(card)["Method"]
+    assert "&lt;b&gt;" in shown
+    assert "href" not in shown
+    assert "<code>z</code>" in shown
+
+
+@pytest.mark.parametrize("name", sorted(find_probes()))
+def test_every_card_states_the_measured_error(name: str) -> None:
+    probe = get_probe(name)
+    shown = render_card(probe.card)["Evaluation"]
+    assert describe_accuracy(probe) in shown
+    assert (describe_accuracy(probe.read_by("specified")) in shown) == (probe.specified is not None)
+    assert "generated" not in shown
+
+
+def test_names_of_models_are_unique_and_a_run_may_lack_a_probe_that_another_has(one: Run) -> None:
+    assert name_models([change(one, model=model) for model in "aba"]) == ["a 1", "b", "a 2"]
+    assert "not asked" in render([alone(one, "gest_creative"), alone(one, "jobs_lum")])
+
+
+def test_the_command_repeats_a_run_that_the_command_line_can_ask(one: Run, tmp_path: Path) -> None:
+    spec = structs.replace(one.settings.spec, model="openai/x y", temperature=0.5, model_seed=7)
+    words = "equipoise run 'openai/x y' --probe jobs_lum --suite quick --temperature 0.5 --max-tokens 64 --model-seed 7"
+    assert run_command(alone(one, "jobs_lum", spec=spec)) == words
+    assert run_command(alone(one, "jobs_lum", model_settings={"function": "f"})) == ""
+    imported, _, _ = equipoise.import_answers([], tmp_path / "run.equipoise", probes="jobs_lum")
+    assert run_command(imported) == ""
+
+
+def test_the_policy_allows_nothing_but_the_style() -> None:
+    empty = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+    assert content_policy("").startswith(f"default-src 'none'; style-src 'sha256-{empty}'")
+    assert "unsafe" not in content_policy("x")

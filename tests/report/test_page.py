@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ from equipoise.measuring.compare import compare_audits
 from equipoise.report.charts.drawing import COLOURS
 from equipoise.report.html.page import render
 from equipoise.report.html.pieces import MAX_CHARACTERS
-from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import count_marks, describe_mark, describe_marks, typeset_number
+from equipoise.runs.run import Run
 from equipoise.schema import MetricKey, without_nan
-from report.fakes import hand_out, make_run, rename_model, whole_table
-from report.looking import Look, look_at, texts
+from report.browser import Look, look_at, texts
+from report.fakes import alone, change, make_run
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
@@ -45,6 +45,9 @@ SCRIPTS = {
     "counts": texts(".mark-counts > span"),
     "findings": texts(".findings li > div > p:first-child"),
     "examples": texts(".findings blockquote .said"),
+    "charts": "document.querySelectorAll('svg').length",
+    "hidden": "[...document.querySelectorAll('svg')].filter(svg => !svg.getBoundingClientRect().width).length",
+    "background": "getComputedStyle(document.body).backgroundColor",
     "cases": """Object.fromEntries([...document.querySelectorAll('.case')].map(box => [
         box.closest('section').querySelector('h2').id.slice(6),
         [...box.querySelectorAll('.note, blockquote')].map(each => each.textContent)]))""",
@@ -81,73 +84,65 @@ def looks(pages: dict[str, Path]) -> dict[str, Look]:
     return dict(zip(pages, look_at(views, SCRIPTS), strict=True))
 
 
-def write_page(path: Path, runs: list[ReportedRun]) -> Path:
+def write_page(path: Path, runs: list[Run]) -> Path:
     path.write_text(render(runs, full=True), encoding="utf-8")
     return path
 
 
-def test_one_and_three_runs_at_both_widths_light_and_dark(pages: dict[str, Path], three: list[ReportedRun]) -> None:
-    narrow, wide = [pages["one"], pages["three"]], [pages["short"], pages["three-short"]]
-    views = [*((page, 390, False) for page in (*narrow, *wide)), *((page, 1280, True) for page in wide)]
-    scripts = {
-        "background": "getComputedStyle(document.body).backgroundColor",
-        "hidden": "[...document.querySelectorAll('svg')].filter(svg => !svg.getBoundingClientRect().width).length",
-        "charts": "document.querySelectorAll('svg').length",
-    }
-    marks = sum(len(result.marks) for result in three[0].results.values())
-    for (page, width, dark), look in zip(views, look_at(views, scripts), strict=True):
+def test_pages_at_both_widths_light_and_dark(
+    pages: dict[str, Path], looks: dict[str, Look], one: Run, three: list[Run]
+) -> None:
+    views = [*((page, 390, False) for page in pages.values()), (pages["short"], 1280, True)]
+    narrow = zip(
+        views, look_at(views, {name: SCRIPTS[name] for name in ("background", "hidden", "charts")}), strict=True
+    )
+    wide = [((pages[name], 1280, False), look) for name, look in looks.items()]
+    for (page, width, dark), look in (*narrow, *wide):
         assert {*look.activity.requests} == {page.as_uri()}, "it loads nothing but itself"
         assert look.activity.problems == look.activity.dialogs == []
         assert look.overflow == [False, False], (page.name, width)
         shade = COLOURS["page"][dark].lstrip("#")
         assert look.values["background"] == f"rgb{tuple(bytes.fromhex(shade))}"
         assert look.values["hidden"] == 0
-        assert look.values["charts"] >= marks
-        assert look.census.get("script") == (1 if "three" in page.stem else None)
+        shown = one if page.stem == "short" else three[0]
+        assert look.values["charts"] >= sum(len(result.marks) for result in shown.results().values())
+        assert look.census.get("script") == (1 if page.stem == "three" else None)
 
 
 def test_a_short_report_opens_with_the_verdict_and_every_mark_and_shows_answers(
-    looks: dict[str, Look], one: ReportedRun
+    looks: dict[str, Look], one: Run
 ) -> None:
-    shown = looks["short"].values
-    counts = count_marks(one.results.values())
-    assert shown["verdict"] == [describe_marks(one.results.values())]
+    shown, results = looks["short"].values, one.results()
+    counts = count_marks(results.values())
+    assert shown["verdict"] == [describe_marks(results.values())]
     assert [int(text.split()[0]) for text in shown["counts"]] == list(counts.values())
-    assert sum(counts.values()) == sum(len(result.marks) for result in one.results.values())
+    assert sum(counts.values()) == sum(len(result.marks) for result in results.values())
     assert len(shown["quoted"]) == len(shown["findings"]) > 3
     assert {*shown["quoted"]} <= {1, 2}, "each finding has its example, or the two sides of a case"
-    tables = [whole_table(one, name)["answer"].drop_nulls() for name in one.results]
-    answers = {" ".join(answer.split())[:60] for table in tables for answer in table}
+    answers = {" ".join(answer.split())[:60] for name in one for answer in one.transcripts(name)["answer"]}
     examples = [" ".join(example.split()) for example in shown["examples"]]
     assert all(any(example.startswith(answer) for answer in answers) for example in examples)
-    for name in ("short", "three-short"):
-        assert looks[name].values["order"][:2] == ["Worst findings", "Marks"]
-        assert looks[name].values["order"][-1] == "Method"
-        assert looks[name].values["cut"] == []
+    assert shown["order"][:2] == ["Worst findings", "Marks"]
+    assert shown["order"][-1] == "Method"
+    assert shown["cut"] == []
 
 
 def test_each_probe_opens_with_the_case_that_was_answered_most_differently(
-    looks: dict[str, Look], three: list[ReportedRun]
+    looks: dict[str, Look], three: list[Run]
 ) -> None:
-    compared = {
-        name
-        for name, result in three[0].results.items()
-        if (probe := result.setup.probe).side_labels or (probe.arms and probe.detector.labels)
-    }
-    for page, runs in (("short", three[:1]), ("three-short", three), ("three", three)):
+    for page, runs in (("one", three[:1]), ("three", three)):
         cases = looks[page].values["cases"]
-        assert cases.keys() == compared >= {"hiring_bloomberg", "hiring_an", "resume_score"}
+        assert cases.keys() == {"hiring_an", "hiring_bloomberg"}
         for probe, (note, *quoted) in cases.items():
             assert len(set(quoted)) == 2, f"{probe}: what tells the two apart is not seen"
-            whose = [run.results.model for run in runs if f"by {run.results.model}:" in note]
-            assert len(whose) == (len(runs) > 1)
+            assert sum(f"by {run.model}:" in note for run in runs) == (len(runs) > 1)
         assert "Name: " in cases["hiring_bloomberg"][1]
 
 
-def test_every_number_is_that_of_the_results(looks: dict[str, Look], three: list[ReportedRun]) -> None:
+def test_every_number_is_that_of_the_results(looks: dict[str, Look], three: list[Run]) -> None:
     shown: set[tuple[Any, ...]] = set()
     for entry in looks["three"].values["numbers"]:
-        result = three[entry["run"]].results[entry["probe"]]
+        result = three[entry["run"]].result(entry["probe"])
         if entry.get("group"):
             counts = result.coverage[entry["group"]]
             failed = ("empty", "malformed", "too_large", "http_error", "timeout", "context_length")
@@ -164,19 +159,18 @@ def test_every_number_is_that_of_the_results(looks: dict[str, Look], three: list
     assert shown == {
         (place, probe, key, part)
         for place, run in enumerate(three)
-        for probe, result in run.results.items()
+        for probe, result in run.results().items()
         for key, estimate in result.estimates.items()
         for part, value in without_nan(asdict(estimate)).items()
         if value is not None and (part == "n" or not math.isnan(estimate.value))
     }
 
 
-def test_every_difference_is_that_of_the_comparison(looks: dict[str, Look], three: list[ReportedRun]) -> None:
-    results = [run.results for run in three]
+def test_every_difference_is_that_of_the_comparison(looks: dict[str, Look], three: list[Run]) -> None:
     expected = {
         (place, probe, metric.metric): metric
         for place in (1, 2)
-        for probe, metric in compare_audits(results[0], results[place]).marked()
+        for probe, metric in compare_audits(three[0].results(), three[place].results()).marked()
     }
     entries = looks["three"].values["differences"]
     shown = {(entry["compared"], entry["probe"], entry["metric"]): entry for entry in entries}
@@ -189,13 +183,11 @@ def test_every_difference_is_that_of_the_comparison(looks: dict[str, Look], thre
             assert [float(value) for value in shown[key]["values"]] == pytest.approx(numbers, rel=0, abs=0, nan_ok=True)
 
 
-def test_marks_and_charts_say_the_same_and_even_handed_values_stand_beside(
-    looks: dict[str, Look], one: ReportedRun
-) -> None:
-    shown = looks["one"].values
+def test_marks_and_charts_say_the_same_and_even_handed_values_stand_beside(looks: dict[str, Look], one: Run) -> None:
+    shown = looks["short"].values
     marked = {
         f"{name}.{metric}": (metric, estimate, mark, result.setup.probe.marked_metrics()[metric].centre)
-        for name, result in one.results.items()
+        for name, result in one.results().items()
         for metric, estimate, mark in result.marked()
     }
     assert shown["marks"].keys() == marked.keys()
@@ -208,9 +200,7 @@ def test_marks_and_charts_say_the_same_and_even_handed_values_stand_beside(
         assert any(f"{name} " in label and sentence in label for label in shown["labels"])
 
 
-def test_models_are_rows_that_a_click_sorts(pages: dict[str, Path], three: list[ReportedRun]) -> None:
-    names = ".matrix tbody th"
-    click = "document.querySelectorAll('.matrix .sort')[{}].click()"
+def test_models_are_rows_that_a_click_sorts(pages: dict[str, Path], three: list[Run]) -> None:
     scripts = {
         "cells": """[...document.querySelectorAll('.matrix tbody tr:first-child td')].map(cell =>
             [cell.dataset.probe, cell.dataset.metric, cell.querySelector('b')?.textContent])""",
@@ -220,10 +210,11 @@ def test_models_are_rows_that_a_click_sorts(pages: dict[str, Path], three: list[
             name => getComputedStyle(name).overflowWrap)""",
     }
     for place, column in enumerate((0, 0, 2, 2)):
-        scripts |= {f"click {place}": click.format(column), f"order {place}": texts(names)}
+        scripts[f"click {place}"] = f"document.querySelectorAll('.matrix .sort')[{column}].click()"
+        scripts[f"order {place}"] = texts(".matrix tbody th")
     scripts["sorted"] = "[...document.querySelectorAll('.matrix thead th')].map(head => head.getAttribute('aria-sort'))"
     (look,) = look_at([(pages["three"], 1280, False)], scripts)
-    shown, audits = look.values, [run.results for run in three]
+    shown, audits = look.values, [run.results() for run in three]
     for (probe, metric, letter), even in zip(shown["cells"], shown["even"], strict=True):
         mark = audits[0][probe].marks[metric]
         assert letter == (mark.letter if mark else None)
@@ -240,54 +231,46 @@ def test_models_are_rows_that_a_click_sorts(pages: dict[str, Path], three: list[
     assert look.activity.problems == []
 
 
-def test_a_page_on_many_models_is_hardly_longer_than_on_one(tmp_path: Path) -> None:
-    run = make_run("model", 0.5, {"jobs_lum": {"sample": 40}, "hiring_an": {"sample": 96}})
+def test_a_page_on_many_models_is_hardly_longer_than_on_one(one: Run, tmp_path: Path) -> None:
     scripts = {
         "height": "document.scrollingElement.scrollHeight",
         "open": "document.querySelectorAll('.fold[open]').length",
     }
-    pages = [
-        write_page(tmp_path / f"{count}.html", [rename_model(run, f"model {place}") for place in range(count)])
-        for count in (1, 12)
-    ]
-    one, many = look_at([(page, 1280, False) for page in pages], scripts)
-    assert many.values["height"] < 1.5 * one.values["height"]
+    run = alone(one, "hiring_an")
+    pages = [write_page(tmp_path / f"{count}.html", [run] * count) for count in (1, 8)]
+    single, many = look_at([(page, 1280, False) for page in pages], scripts)
+    assert many.values["height"] < 1.5 * single.values["height"]
     assert many.values["open"] == 0
     assert many.overflow == [False, False]
     assert all(page.stat().st_size < 2_000_000 for page in pages), "5 MB is what is promised for a report"
 
 
-@pytest.mark.parametrize("name", ["one", "three", "short", "three-short"])
+@pytest.mark.parametrize("name", ["one", "three", "short"])
 def test_readers_who_cannot_see_the_page(looks: dict[str, Look], name: str) -> None:
     shown = looks[name].values
     for fault in ("unnamed charts", "unscoped heads", "empty heads", "nameless", "unreachable"):
         assert shown[fault] == 0, fault
-    assert shown["headings"][0] == 1
-    assert shown["headings"].count(1) == 1
+    assert shown["headings"][0] == shown["headings"].count(1) == 1
     steps = zip(shown["headings"], shown["headings"][1:], strict=False)
     assert all(after <= before + 1 for before, after in steps)
-    assert shown["landmarks"] == [1, 1, 1, 1]
-    assert shown["language"] == "en"
+    assert (shown["landmarks"], shown["language"], shown["first"]) == ([1, 1, 1, 1], "en", "skip")
     assert len(set(shown["ids"])) == len(shown["ids"])
     assert set(shown["targets"]) <= set(shown["ids"])
     assert all(shown["regions"])
     assert len(set(shown["regions"])) == len(shown["regions"]), "every region has a name of its own"
-    assert shown["first"] == "skip"
 
 
 @pytest.mark.fault("U10", "E20")
-def test_banners_tell_of_an_incomplete_run_and_of_another_model(
-    looks: dict[str, Look], three: list[ReportedRun]
-) -> None:
+def test_banners_tell_of_an_incomplete_run_and_of_another_model(looks: dict[str, Look], three: list[Run]) -> None:
     incomplete, other = looks["three"].values["banners"]
-    results = three[1].results
+    results = three[1].results()
     assert f"Incomplete: {results.ended:,} of {results.planned:,} attempts of atlas-small-2 have ended" in incomplete
     assert "Note on borealis-7b-instruct: The endpoint served borealis-7b-chat" in other
 
 
 @pytest.mark.fault("U10", "D13")
 def test_a_run_without_answers_is_marked_as_incomplete(tmp_path: Path) -> None:
-    run = make_run("model", 0.5, {"jobs_lum": {"sample": 40}, "hiring_an": {"sample": 96}}, answered=0.0)
+    run = make_run(tmp_path / "run.equipoise", "model", "random", ["jobs_lum", "hiring_an"], answered=0)
     page = write_page(tmp_path / "report.html", [run])
     scripts = {"banners": texts("header .banner"), "marks": texts(".marks .mark")}
     (look,) = look_at([(page, 390, False)], scripts)
@@ -297,11 +280,11 @@ def test_a_run_without_answers_is_marked_as_incomplete(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault("D8", "D9")
-def test_a_huge_answer_is_cut_and_text_directions_are_isolated(tmp_path: Path) -> None:
-    run = make_run("model", 0.5, {"jobs_lum": {"sample": 2}})
-    answers = ["she " * 2_500_000, "abc \u202edef\u202c ghi"]
-    table = whole_table(run, "jobs_lum").with_columns(pl.Series("answer", answers), status=pl.lit("ok"))
-    page = write_page(tmp_path / "report.html", [replace(run, transcripts=hand_out({"jobs_lum": table}))])
+def test_a_huge_answer_is_cut_and_text_directions_are_isolated(one: Run, tmp_path: Path) -> None:
+    table = one.transcripts("jobs_lum")
+    answers = ["she " * 2_500_000, *["abc \u202edef\u202c ghi"] * (table.height - 1)]
+    tables = {"jobs_lum": table.sort("id").with_columns(pl.Series("answer", answers))}
+    page = write_page(tmp_path / "report.html", [change(alone(one, "jobs_lum"), tables=tables)])
     scripts = {
         "answers": texts(".reply"),
         "cuts": texts(".reply .cut"),

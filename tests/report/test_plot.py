@@ -13,7 +13,6 @@ import pytest
 import equipoise
 from equipoise.errors import InputError, StorageError, UnknownName
 from equipoise.measuring.result import Audit
-from equipoise.report.html.runs import ReportedRun
 from equipoise.runs.run import Run
 from equipoise.schema import MetricKey
 from simulating import simulated
@@ -82,7 +81,7 @@ def test_other_metrics_and_groups_are_drawn_as_intervals(path: Path) -> None:
     assert {"a/model 1", "a/model 2", "white"} <= texts(several.svg())
 
 
-def test_what_cannot_be_drawn_is_refused(path: Path, one: ReportedRun) -> None:
+def test_what_cannot_be_drawn_is_refused(path: Path, one: Run) -> None:
     for metric, by, message in (
         ("stereotype_rat", None, "Did you mean 'stereotype_rate'"),
         ("diff_regression", "rase", "Did you mean 'race'"),
@@ -90,7 +89,7 @@ def test_what_cannot_be_drawn_is_refused(path: Path, one: ReportedRun) -> None:
         with pytest.raises(UnknownName, match=message):
             equipoise.plot(path, metric, by)
     with pytest.raises(InputError, match=r"several probes. Say which: .*jobs_lum\.masculine_rate"):
-        one.results.plot("masculine_rate")
+        one.results().plot("masculine_rate")
     with pytest.raises(InputError, match="at least one run"):
         equipoise.plot([])
     result = Run.open(path)["jobs_lum"]
@@ -108,8 +107,8 @@ def test_charts_are_saved_as_their_names_end(path: Path, tmp_path: Path) -> None
         chart.save(tmp_path / "no" / "chart.svg")
 
 
-def test_all_marks_are_a_map(three: list[ReportedRun]) -> None:
-    audits = [run.results for run in three]
+def test_all_marks_are_a_map(three: list[Run]) -> None:
+    audits = [run.results() for run in three]
     columns = {(probe, metric) for audit in audits for probe, result in audit.items() for metric in result.marks}
     shown = texts(equipoise.plot(audits).svg())
     assert {*(audit.model for audit in audits), "even-handed", "0", "0.5"} <= shown

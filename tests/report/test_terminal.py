@@ -10,13 +10,13 @@ from rich.console import Console
 
 import equipoise
 from equipoise.measuring.marks import Mark
-from equipoise.measuring.result import Audit, Result
-from equipoise.report.html.runs import ReportedRun
+from equipoise.measuring.result import Result
 from equipoise.report.terminal.comparisons import comparison_table
 from equipoise.report.terminal.gates import check_lines
 from equipoise.report.terminal.marks import FEWEST_MARKS, ROWS, fit_marks
 from equipoise.report.terminal.tables import coverage_lines, result_table, selection_table
 from equipoise.report.text import describe_marks, describe_undecided
+from equipoise.runs.run import Run
 from equipoise.safe_text import printable, printable_line
 from equipoise.schema import Estimate, MetricKey
 
@@ -41,17 +41,17 @@ def print_lines(audit: Audit, width: int = 80, head: list[str] = HEAD, rows: int
     return capture.get().splitlines()
 
 
-def test_the_marks_of_all_probes_fit_24_rows_of_80_columns(one: ReportedRun) -> None:
-    marks = [mark for result in one.results.values() for mark in result.marks.values()]
-    lines = print_lines(one.results)
+def test_the_marks_of_all_probes_fit_24_rows_of_80_columns(one: Run) -> None:
+    marks = [mark for result in one.results().values() for mark in result.marks.values()]
+    lines = print_lines(one.results())
     assert len(lines) < ROWS, "one row is for what is typed next"
     assert max(map(len, lines)) <= 80
     assert len(lines) == len(HEAD) + 1 + len(marks)
     assert all(line.endswith(".") and "…" not in line for line in lines[3:])
 
 
-def test_the_worst_marks_come_first_and_the_rest_are_counted(three: list[ReportedRun]) -> None:
-    many = Audit({f"{run.name} {name}": result for run in three for name, result in run.results.items()})
+def test_the_worst_marks_come_first_and_the_rest_are_counted(one: Run) -> None:
+    many = Audit({f"{place} {name}": result for place in range(2) for name, result in one.results().items()})
     total = sum(len(result.marks) for result in many.values())
     lines = print_lines(many)
     assert len(lines) == ROWS - 1
@@ -67,10 +67,10 @@ def test_the_worst_marks_come_first_and_the_rest_are_counted(three: list[Reporte
     [(0, "none of them worse"), (2, "2 not decided, the others no worse"), (4, "none of them decided")],
 )
 def test_marks_that_are_not_shown_are_not_called_harmless_before_they_are_decided(
-    one: ReportedRun, undecided: int, said: str
+    one: Run, undecided: int, said: str
 ) -> None:
     result, sure, unsure = (
-        one.results["jobs_lum"],
+        one["jobs_lum"],
         Mark(mark="A", best="A", worst="A"),
         Mark(mark=None, best="A", worst="C"),
     )
@@ -93,14 +93,14 @@ def test_marks_that_are_not_shown_are_not_called_harmless_before_they_are_decide
         ("none", 0.0, "– jobs_lum stereotype_rate: too few answers."),
     ],
 )
-def test_a_mark_is_said_in_a_sentence(one: ReportedRun, mark: str, value: float, said: str) -> None:
+def test_a_mark_is_said_in_a_sentence(one: Run, mark: str, value: float, said: str) -> None:
     given = {
         "missing": Mark(mark=None, best="A", worst="D", by_missing=True),
         "few": Mark(mark=None, best="A", worst="D", too_few=True),
         "none": None,
     }.get(mark, Mark(mark=mark[1], best=mark[0], worst=mark[1]))
     low, high = (math.nan, math.nan) if mark == "few" else (value - 0.02, value + 0.02)
-    result, key = one.results["jobs_lum"], MetricKey("stereotype_rate")
+    result, key = one["jobs_lum"], MetricKey("stereotype_rate")
     estimate = Estimate(value=value, low=low, high=high, n=result.items)
     changed = replace(result, estimates={**result.estimates, key: estimate}, marks={"stereotype_rate": given})
     assert print_lines(Audit({"jobs_lum": changed}))[-1] == said
@@ -122,18 +122,18 @@ def test_where_most_answers_decide_nothing_that_is_the_reason() -> None:
     assert describe_marks([result]) == "2 open"
 
 
-def test_foreign_names_are_cut_and_cannot_steer_the_terminal(one: ReportedRun) -> None:
-    result = one.results["jobs_lum"]
+def test_foreign_names_are_cut_and_cannot_steer_the_terminal(one: Run) -> None:
+    result = one["jobs_lum"]
     setup = replace(result.setup, probe=replace(result.setup.probe, name="\x1b[2J" + "x" * 90))
     lines = print_lines(Audit({"x": replace(result, setup=setup)}))
     assert all(len(line) <= 80 and "\x1b" not in line for line in lines)
     assert sum("…" in line for line in lines) == len(result.marks)
 
 
-def test_tables_fit_80_columns_and_name_stereotypes_and_inventories(one: ReportedRun) -> None:
+def test_tables_fit_80_columns_and_name_stereotypes_and_inventories(one: Run) -> None:
     console = Console(width=80, highlight=False, markup=False)
     with console.capture() as capture:
-        for result in one.results.values():
+        for result in one.results().values():
             console.print(result_table(result))
             for table in result.selection:
                 console.print(selection_table(table))
@@ -219,8 +219,8 @@ def test_no_line_is_a_command_to_a_ci_system() -> None:
 
 
 @pytest.mark.fault("S12")
-def test_groups_and_corpora_cannot_steer_the_terminal(one: ReportedRun) -> None:
-    result = one.results["hiring_an"]
+def test_groups_and_corpora_cannot_steer_the_terminal(one: Run) -> None:
+    result = one["hiring_an"]
     key = MetricKey("diff_acceptance_rate", "race", "\x1b[2J\nwhite")
     hostile = replace(
         result,
@@ -234,8 +234,8 @@ def test_groups_and_corpora_cannot_steer_the_terminal(one: ReportedRun) -> None:
     assert "\x1b" not in table + "".join(coverage_lines(hostile))
 
 
-def test_metrics_of_slices_are_written_as_the_gate_takes_them(one: ReportedRun) -> None:
-    result = one.results["hiring_an"]
+def test_metrics_of_slices_are_written_as_the_gate_takes_them(one: Run) -> None:
+    result = one["hiring_an"]
     plain, sliced = printed(result), printed(result, slices=True)
     assert {str(key) for key in result.estimates} <= set(sliced.split())
     assert {str(MetricKey(name)) for name in result.metrics} <= set(plain.split())

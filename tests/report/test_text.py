@@ -9,10 +9,7 @@ from dataclasses import replace
 import pytest
 
 from equipoise.measuring.marks import Mark
-from equipoise.measuring.readings import measure_other_reading
 from equipoise.measuring.result import Result
-from equipoise.measuring.words import discover_words
-from equipoise.report.html.runs import ReportedRun
 from equipoise.report.text import (
     describe_mark,
     describe_other_reading,
@@ -27,6 +24,7 @@ from equipoise.report.text import (
     shorten_prompts,
     typeset_number,
 )
+from equipoise.runs.run import Run
 
 
 @pytest.mark.parametrize(
@@ -66,17 +64,15 @@ def test_marks_dates_lists_and_plurals_are_written_for_people() -> None:
     assert [format_odds(log_odds) for log_odds in odds] == list(odds.values())
 
 
-def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: ReportedRun) -> None:
-    name = "discrimination_tamkin"
-    other = measure_other_reading(one.results[name].setup, lambda: one.transcripts(name))
-    (line,) = describe_other_reading(other)
-    assert line.startswith("specified reading: max_diff 0.")
+def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: Run) -> None:
+    (line,) = describe_other_reading(one.other_reading("discrimination_tamkin"))
+    assert line.startswith("specified reading: max_diff 1.")
     assert re.search(r"; \d+ of \d+ answers \(\d\.\d%\) are read differently$", line)
     assert list(describe_other_reading(None)) == list(describe_typical_words(None)) == []
 
 
-def test_words_that_differ_are_said_in_a_line(one: ReportedRun) -> None:
-    words = discover_words(one.results["business_vocabulary"].setup.probe, one.transcripts("business_vocabulary"))
+def test_words_that_differ_are_said_in_a_line(one: Run) -> None:
+    words = one.words("business_vocabulary")
     assert words is not None
     (line,) = describe_typical_words(words)
     assert re.match(r"words more for men: \w.*; more for women: \w.* \(\d+ of \d+ words, at most 5%", line)
@@ -84,9 +80,9 @@ def test_words_that_differ_are_said_in_a_line(one: ReportedRun) -> None:
     assert none.startswith("words: none of ")
 
 
-def test_the_share_that_was_read_is_rounded_down(one: ReportedRun) -> None:
+def test_the_share_that_was_read_is_rounded_down(one: Run) -> None:
     def with_counts(detected: int, undetected: int, empty: int = 0) -> Result:
-        result = next(iter(one.results.values()))
+        result = one["jobs_lum"]
         return replace(result, coverage={"all": {"detected": detected, "undetected": undetected, "empty": empty}})
 
     assert list(describe_read([with_counts(999, 1)])) == ["99% of the answers were read."]

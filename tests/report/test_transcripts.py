@@ -29,9 +29,8 @@ from equipoise.report.transcripts import (
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
 from equipoise.schema import Status, text_column
-from report.browser import SHARED, Page
+from report.browser import SHARED, Page, look_at, texts
 from report.hostile import HOSTILE
-from report.looking import look_at, texts
 from runs.fakes import create
 from simulating import simulated
 
@@ -305,9 +304,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.fault("S1", "S2")
-def test_hostile_text_is_only_text(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_text_is_only_text(hostile: Path) -> None:
     run = Run.open(hostile)
-    monkeypatch.setattr(type(run), "model", "</title></script><script>alert(1)</script>")
+    run.model = "</title></script><script>alert(1)</script>"
     (chosen,) = choose(run, Choice())
     strings = [string if number % 2 else "x" for number, string in enumerate(HOSTILE)]
     table = chosen.table.with_columns(text_column("occupation", strings), text_column("prompt", strings))

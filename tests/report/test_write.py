@@ -8,17 +8,15 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from msgspec import structs
 
 import equipoise
 from equipoise.errors import InputError, StorageError
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.probes import get_probe
 from equipoise.report.files import check_target, make_folder, writing
-from equipoise.report.html.runs import ReportedRun, report_run
 from equipoise.report.html.write import save_charts
 from equipoise.runs.run import Run
-from report.fakes import rename_model, with_results
+from report.fakes import alone
 
 
 @pytest.fixture(scope="module")
@@ -62,32 +60,19 @@ def test_a_report_on_a_probe_that_is_not_installed_and_whose_error_nobody_measur
     assert "data-reading=" not in page
 
 
-def test_the_command_repeats_a_run_that_the_command_line_can_ask(path: Path, tmp_path: Path) -> None:
-    asked = Run.open(path)
-    assert report_run(asked).command == ""
-    spec = structs.replace(asked.settings.spec, model="openai/x y", temperature=0.5, model_seed=7)
-    asked.settings = structs.replace(asked.settings, spec=spec, model_settings={"model": "x y"})
-    words = "equipoise run 'openai/x y' --probe jobs_lum --suite standard --temperature 0.5 --model-seed 7"
-    assert report_run(asked).command == f"{words} --sample 3"
-    imported, _, _ = equipoise.import_answers([], tmp_path / "run.equipoise", probes="jobs_lum")
-    assert report_run(imported).command == ""
-
-
 def test_a_report_needs_a_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least one run"):
         equipoise.write_report([], tmp_path / "report.html")
     assert list(tmp_path.glob("*.html")) == []
 
 
-def test_charts_have_safe_names(tmp_path: Path, one: ReportedRun) -> None:
-    small = with_results(rename_model(one, "../../evil <model>"), jobs_lum=one.results["jobs_lum"])
-    paths = save_charts([small, replace(small, name="b")], tmp_path)
+def test_charts_have_safe_names(tmp_path: Path, one: Run) -> None:
+    small = alone(one, "jobs_lum", model="../../evil <model>")
+    paths = save_charts([small, small], tmp_path)
     names = {path.name for path in paths}
     assert names == {path.name for path in tmp_path.iterdir() if path.is_file()}
     stems = {"jobs_lum-masculine_rate", "jobs_lum-stereotype_rate"}
-    stems |= {
-        f"jobs_lum-occupations-{place}-evil-model-{file}" for place, file in ((1, "atlas-large-2.equipoise"), (2, "b"))
-    }
+    stems |= {f"jobs_lum-occupations-{place}-evil-model-{place}" for place in (1, 2)}
     drawn = {f"{stem}.{ending}" for stem in (*stems, "heatmap") for ending in ("svg", "png")}
     assert names == drawn
     for path in paths:

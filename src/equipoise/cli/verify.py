@@ -73,11 +73,8 @@ def _check_report(file: Path, runs: dict[str, Path]) -> dict[str, Any]:
     """What is known of a report on these runs."""
     from equipoise.report.html.write import check_report
 
-    found = check_report(file, runs)
-    known = {"digest": found.digest, "proved": [found.proved]}
-    if runs and not found.runs_given:
-        return {**known, "problems": [f"{file} was made of another run, or the run was changed since."]}
-    return {**known, "not_proved": [found.not_proved] if found.not_proved else []}
+    digest, proved, not_proved = check_report(file, runs)
+    return {"digest": digest, "proved": [proved], "not_proved": [not_proved] if not_proved else []}
 
 
 def _describe(entry: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ import orjson
 from equipoise.authoring import Bands
 from equipoise.authoring.metrics import MARKS
 from equipoise.measuring.result import Result, name_origin
-from equipoise.report.html.runs import run_command
+from equipoise.report.html.notes import run_command
 from equipoise.runs.run import Run
 from equipoise.runs.spec import EMBEDDED
 from equipoise.schema import Estimate, replace_surrogates
@@ -58,7 +58,7 @@ def _describe_model(run: Run) -> dict[str, str]:
         "deployment_type": "self_deployed" if embedded else "unknown",
         "model_availability": "open_weights" if embedded else "unknown",
         "answers_origin": name_origin(simulated=run.settings.simulated, imported=run.settings.imported),
-        **({} if run.temporary else {"run_sha256": run.provenance.digest}),
+        "run_sha256": run.provenance.digest,
     }
 
 

@@ -64,8 +64,8 @@ class Run:
         if reading not in (None, *READINGS):
             raise UnknownName("reading", str(reading), READINGS)
         self.path = path
-        self.temporary = False
-        """Whether the file is deleted as soon as its report is written, so that nobody will find it."""
+        self.name = path.name
+        """What a report calls the file."""
         self.reading = reading
         self.judged = judged
         self._given_probes = {probe.name: probe for probe in probes}

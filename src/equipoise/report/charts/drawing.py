@@ -124,10 +124,11 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """Where numbers stand between two pixels. With `bend`, distances from 0 beyond about that are logarithmic."""
+    """Where numbers stand between two pixels. With `bend`, distances from the centre beyond it are logarithmic."""
 
     domain: tuple[float, float]
     extent: tuple[float, float]
+    centre: float = 0.0
     bend: float | None = None
 
     def __call__(self, value: float) -> float:
@@ -137,7 +138,8 @@ class Scale:
         return start + (end - start) * (place - low) / (high - low)
 
     def _stretch(self, value: float) -> float:
-        return value if self.bend is None else math.copysign(math.log1p(abs(value) / self.bend), value)
+        distance = value - self.centre
+        return distance if self.bend is None else math.copysign(math.log1p(abs(distance) / self.bend), distance)
 
 
 def element(tag: str, content: str | None = None, /, **attributes: float | str | None) -> str:

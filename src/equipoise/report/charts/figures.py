@@ -1,13 +1,16 @@
-"""The figures of probes, drawn: intervals by category, and points with a line."""
+"""The charts of a report: a marked metric on its scale, intervals by category, and points with a line."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from equipoise.authoring import Estimate, Figure, Intervals, MetricKey, Probe, Scatter, Spot
+from equipoise.authoring import Bands, Estimate, Figure, Intervals, Metric, MetricKey, Probe, Scatter, Spot
+from equipoise.measuring.marks import Mark
+from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import (
     LABELS,
     SMALL,
@@ -15,6 +18,7 @@ from equipoise.report.charts.drawing import (
     Drawing,
     Scale,
     draw_bottom_axis,
+    element,
     fit_text,
     interval,
     label_ticks,
@@ -24,14 +28,17 @@ from equipoise.report.charts.drawing import (
     text,
     text_width,
 )
-from equipoise.report.text import reveal_invisible, typeset_number
+from equipoise.report.text import describe_mark, reveal_invisible, typeset_number
 
 SERIES = (("first", "circle"), ("second", "diamond"), ("third", "square"), ("ink", "circle"))
 """The colours and shapes of series."""
 FEWEST_ITEMS = 4
 """A group of a slice that rests on fewer items is not drawn."""
 MAX_POINT_LABELS = 8
+LETTERS, MODEL, HEADING, PUBLISHED, FOOT = 24, 30, 26, 16, 56
+"""Heights on a scale: the letters of the bands, one model, the heading of published values, one of them, the axis."""
 Estimates = Mapping[MetricKey, Estimate]
+Ranges = Mapping[str, tuple[float, float]]
 
 
 def default_figures(probe: Probe, estimates: Estimates) -> list[Intervals]:
@@ -202,3 +209,82 @@ def _choose_labels(points: Sequence[Spot], plot_width: int) -> list[tuple[Spot, 
             chosen.append((point, left))
             taken.append((point.y, start, start + width))
     return chosen
+
+
+def draw_scale(metric: Metric, results: Mapping[str, Result], published: Ranges) -> Drawing:
+    """Draw a marked metric of these models, and intervals that were published for others.
+
+    Distances from the even-handed value are drawn on a logarithmic scale: each band is about three times as wide as
+    the one before, and on a plain scale A could hardly be seen.
+    """
+    bands, name = metric.bands, metric.name
+    assert bands is not None
+    models = {model: (result.metrics[name], result.marks.get(name)) for model, result in results.items()}
+    limits = [bands.centre + side * limit for side in (-1, 1) for limit in bands.limits]
+    ends = [bands.centre - bands.limits[0] / 2, bands.centre + bands.limits[-1], *itertools.chain(*published.values())]
+    ends += metric.references.values() or [bands.centre + side * 1.6 * bands.limits[-1] for side in (-1, 1)]
+    ends += [value for found, _ in models.values() for value in (found.value, found.low, found.high)]
+    known = [end for end in ends if not math.isnan(end)]
+    low, high = min(known), max(known)
+    below_models = LETTERS + MODEL * len(models)
+    height = below_models + (HEADING + PUBLISHED * len(published) if published else 6)
+    x = Scale(domain=(low, high), extent=(0, WIDTH - LABELS - 58), centre=bands.centre, bend=bands.limits[0])
+    edges = sorted({low, high, *(limit for limit in limits if low <= limit <= high)})
+    ticks = sorted({bands.centre, *edges[1:-1]})
+    labels = {tick: f"{round(tick, 2) + 0.0:g}".replace("-", "−") for tick in ticks}
+    shapes = [*draw_bottom_axis(x, labels, height, grid=False), *_draw_bands(bands, edges, x, height)]
+    shapes += _draw_references(metric, x, height)
+    if published:
+        heading = below_models + HEADING / 2 + 2
+        shapes.append(row_label(heading, "published:", size=SMALL, colour="soft", font_style="italic"))
+    for place, (model, (start, end)) in enumerate(published.items()):
+        y = below_models + HEADING + PUBLISHED * (place + 0.5)
+        shapes += [interval(y, start, end, x, "context", 3), row_label(y, model, size=SMALL, colour="soft")]
+    sentences = [f"{name} on the scale A to D."]
+    for place, (model, (found, mark)) in enumerate(models.items()):
+        shapes += _draw_model(model, found, mark, LETTERS + MODEL * (place + 0.5), x)
+        numbers = [typeset_number(number) for number in (found.value, found.low, found.high)]
+        measured = "{}, interval {} to {}, mark ".format(*numbers) if mark else ""
+        sentences.append(f"{model}: {measured}{describe_mark(mark)}.")
+    if published:
+        lowest, highest = (typeset_number(end(itertools.chain(*published.values()))) for end in (min, max))
+        sentences.append(f"Published intervals of {len(published)} other models lie between {lowest} and {highest}.")
+    label = " ".join(sentences)
+    return Drawing(label=label, width=WIDTH, height=height + 2 + FOOT, left=LABELS, top=2, shapes=shapes)
+
+
+def _draw_bands(bands: Bands, edges: Sequence[float], x: Scale, height: int) -> Iterator[str]:
+    for start, end in itertools.pairwise(edges):
+        letter = bands.mark((start + end) / 2)
+        left, right = x(start), x(end)
+        yield element("rect", x=left, y=0, width=right - left, height=height, fill=f"band-{letter.lower()}")
+        if start != edges[0]:
+            yield line(left, 0, left, height, "page", 1.5)
+        middle, ink = (left + right) / 2, f"text-{letter.lower()}"
+        yield text(middle, LETTERS / 2, letter, colour=ink, text_anchor="middle", font_weight="bold")
+
+
+def _draw_references(metric: Metric, x: Scale, height: int) -> Iterator[str]:
+    """The values of reference models as lines, with their names below the axis."""
+    names: dict[float, list[str]] = {}
+    for name, value in metric.references.items():
+        names.setdefault(value, []).append(name)
+    low, high = x.domain
+    for number, (value, same_value) in enumerate(sorted(names.items())):
+        name = "unbiased" if "unbiased" in same_value else ", ".join(same_value)
+        yield line(x(value), LETTERS, x(value), height, "soft", dashed=True)
+        anchor = "start" if value <= low else "end" if value >= high else "middle"
+        # Neighbours take turns between two lines, or their names would overlap.
+        y = height + (46 if number % 2 else 32)
+        yield text(x(value), y, name, size=SMALL, colour="soft", text_anchor=anchor, font_style="italic")
+
+
+def _draw_model(model: str, found: Estimate, mark: Mark | None, y: float, x: Scale) -> Iterator[str]:
+    """A model's name, interval and value; at the end the value, and below it the mark."""
+    end = x.extent[1] + 8
+    yield row_label(y, model, size=SMALL, font_weight="bold")
+    yield text(end, y - 7, "none" if mark is None else typeset_number(found.value), size=SMALL)
+    if mark is not None:
+        yield interval(y, found.low, found.high, x, "accent", 4)
+        yield symbol(x(found.value), y, 90, "accent", edge_width=1.5)
+        yield text(end, y + 7, str(mark), size=SMALL, font_weight="bold")

@@ -9,8 +9,7 @@ from equipoise.authoring import Intervals, Metric
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.result import Audit, Result
 from equipoise.report.charts.drawing import NORMAL, SMALL, Drawing, element, fit_text, row_label, text, text_width
-from equipoise.report.charts.figures import draw_figures
-from equipoise.report.charts.scales import draw_scale
+from equipoise.report.charts.figures import draw_figures, draw_scale
 from equipoise.report.text import describe_mark, number_repeated, typeset_number
 from equipoise.runs.finished import ResultSource, open_audit
 from equipoise.runs.run import Run

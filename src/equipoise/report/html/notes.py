@@ -1,16 +1,21 @@
-"""What a reader must know beside the numbers: notes on the runs, and which attempts the numbers rest on."""
+"""What a reader must know beside the numbers: where the answers come from, notes, and what the numbers rest on."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from equipoise.measuring.result import Audit, Result
-from equipoise.report.html.runs import ReportedRun
-from equipoise.report.text import join_list
+from equipoise.report.text import describe_reasoning, join_list
+from equipoise.runs.run import Run
 from equipoise.schema import ALLOW_MISSING, MEASURED, NEITHER, PROBABILITIES, MetricKey, Status
 
+NOT_KNOWN = "not known"
 GROUP_NAMES = {"female": "women", "male": "men", "non-binary": "non-binary people"}
 FAILED = tuple(str(status) for status in Status if status not in (*MEASURED, Status.PENDING, Status.FILTERED))
 COLUMNS = {
@@ -33,18 +38,67 @@ WARNING_LEVEL = 0.01
 """A difference between two arms is pointed out when its p-value is below this."""
 
 
-def gather_notes(runs: Sequence[ReportedRun], names: Sequence[str]) -> list[tuple[str, str]]:
-    """Notes, each with a heading. `names` are those of the runs.
+def run_command(run: Run) -> str:
+    """The command line that asks the same again; empty for imported answers and for functions, which it cannot ask."""
+    if run.settings.imported or run.settings.is_function:
+        return ""
+    return shlex.join(replace(run.settings.spec, probes=tuple(run.planned)).command())
+
+
+def describe_provenance(run: Run) -> dict[str, str]:
+    """What an auditor wants to know of a run, by headings."""
+    settings, found = run.settings, run.provenance
+    prompts, answers = found.usage
+    served, when = NOT_KNOWN, f"{NOT_KNOWN}; imported {settings.created} (UTC)"
+    how = f"{NOT_KNOWN}; the prompts are those of the suite {settings.spec.suite}"
+    if not settings.imported:
+        answered = [
+            f"{entry.model or 'no name was given'}{f', fingerprint {entry.fingerprint}' if entry.fingerprint else ''}: "
+            f"{entry.attempts:,} attempts"
+            for entry in found.served
+        ]
+        served = "; ".join(answered) or "nobody yet"
+        ended = f"first attempt ended {found.first}, last {found.last}" if found.first else "nothing has ended yet"
+        when = f"planned {settings.created}; {ended} (UTC)"
+        given = {name: value for name, value in settings.model_settings.items() if value not in (None, {}, [])}
+        stated = [f"{name.replace('_', ' ')} {json.dumps(value, ensure_ascii=False)}" for name, value in given.items()]
+        how = "; ".join([f"suite {settings.spec.suite}", *stated, "all else as the endpoint has it"])
+    failures = []
+    for status in (status for status in Status if status not in MEASURED and run.counts[status]):
+        reasons = [entry.detail for entry in found.failures if entry.status == status and entry.detail]
+        failures.append(f"{run.counts[status]:,} {status}" + (f" (most often: {reasons[0]})" if reasons else ""))
+    if found.earlier_failures:
+        failures.append(f"{found.earlier_failures:,} failures that were asked again")
+    return {
+        "Who was asked": settings.model,
+        "Who answered": served,
+        "When": when,
+        "How": how,
+        "How much": f"{run.ended:,} of {run.size:,} planned attempts; {prompts:,} tokens of prompts, "
+        f"{answers:,} of answers, as far as they were counted",
+        "What failed": "; ".join(failures) or "no attempt",
+        "Content of the run": f"SHA-256 {found.digest}",
+    }
+
+
+def list_notes(run: Run) -> list[str]:
+    """The notes of a run, for example that another model was served than was asked for."""
+    return [*run.settings.notes, *itertools.islice(describe_reasoning(run), 1)]
+
+
+def gather_notes(runs: Sequence[Run], names: Sequence[str]) -> dict[str, str]:
+    """Notes, each with whom it is about; nobody for a single run. `names` are those of the runs.
 
     Of several runs, each note stands there once, and of answers that were not asked for only their origin.
     """
     if len(runs) == 1:
-        return [("Note", note) for note in runs[0].notes]
+        return dict.fromkeys(list_notes(runs[0]), "")
     concerned: dict[str, list[str]] = {}
     for run, name in zip(runs, names, strict=True):
-        for note in [run.results.origin] if run.results.origin else run.notes:
+        origin = run.results().origin
+        for note in [origin] if origin else list_notes(run):
             concerned.setdefault(note, []).append(name)
-    return [(f"Note on {join_list(models)}", note) for note, models in concerned.items()]
+    return {note: join_list(models) for note, models in concerned.items()}
 
 
 def describe_failed(audit: Audit) -> str:

@@ -26,47 +26,40 @@ from equipoise.report import text
 from equipoise.report.charts.drawing import colour_styles
 from equipoise.report.html import notes
 from equipoise.report.html.pieces import split_text
-from equipoise.report.html.runs import ReportedRun, name_models
-from equipoise.report.html.seal import describe_origin, seal_page
-from equipoise.report.html.sections import RankedFinding, Section, build_section
+from equipoise.report.html.sections import RankedFinding, Section, build_sections, name_models
+from equipoise.runs.run import Run
 
-USE_CASES = ("Decision-making", "Creative writing", "Business communication")
-"""The order of the use cases; others follow by name."""
 FEW = 4
 """With more models, what each of them has is folded."""
-PRINTED_SAMPLES = 4
-"""How many of the answers to a probe are printed; the style sheet holds the same number."""
 FINDINGS, FINDINGS_EACH = 6, 3
 """How many of the worst findings are shown: of a single run, and of each of several."""
 _GENERATED = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
 """What marks generated parts of a card."""
-_LATEX = {
-    **{character: f"\\{character}" for character in "{}%&#$_"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
 
 
-def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
-    """The report on one run, or on several side by side: a few pages, or with `full` all that there is to show."""
+def render(runs: Sequence[Run], *, full: bool = False, origin: str = "") -> str:
+    """The report on one run, or on several side by side: a few pages, or with `full` all that there is to show.
+
+    `origin` says what it was made of, and how. The place of its digest is empty.
+    """
     if not runs:
         raise InputError("A report needs at least one run.")
-    names = name_models(runs)
+    names, audits = name_models(runs), [run.results() for run in runs]
     sections = build_sections(runs, full=full)
     comparisons = {
-        place: compare_audits(runs[0].results, run.results, (names[0], names[place]))
-        for place, run in enumerate(runs)
+        place: compare_audits(audits[0], audit, (names[0], names[place]))
+        for place, audit in enumerate(audits)
         # Beside a model, simulated ones only show the scale.
-        if place > 0 and run.results.simulated == runs[0].results.simulated
+        if place > 0 and audit.simulated == audits[0].simulated
     }
     style = colour_styles() + read_own("style.css")
     script = read_own("sort.js") if len(runs) > 1 else None
-    page = (
+    return (
         make_environment()
         .get_template("page.html.j2")
         .render(
             runs=list(runs),
+            audits=audits,
             names=names,
             sections=sections,
             use_cases=[
@@ -81,10 +74,9 @@ def render(runs: Sequence[ReportedRun], *, full: bool = False) -> str:
             style=style,
             script=script,
             policy=content_policy(style, script),
-            origin=describe_origin(runs, full=full),
+            origin=origin,
         )
     )
-    return seal_page(page)
 
 
 def worst_findings(sections: Sequence[Section], place: int, runs: int) -> list[RankedFinding]:
@@ -92,16 +84,6 @@ def worst_findings(sections: Sequence[Section], place: int, runs: int) -> list[R
     found = [finding for section in sections for finding in section.findings.get(place, ())]
     most = FINDINGS if runs == 1 else FINDINGS_EACH
     return sorted(found, key=lambda finding: finding.badness, reverse=True)[:most]
-
-
-def build_sections(runs: Sequence[ReportedRun], *, full: bool) -> list[Section]:
-    """One section for each probe that any of the runs has, by use case."""
-    probes = {name: result.setup.probe for run in reversed(runs) for name, result in run.results.items()}
-    order = {use_case: place for place, use_case in enumerate(USE_CASES)}
-    cases = {name: probe.card.use_case for name, probe in probes.items()}
-    models = name_models(runs)
-    names = sorted(probes, key=lambda name: (order.get(cases[name], len(order)), cases[name], name))
-    return [build_section(name, runs, models, full=full) for name in names]
 
 
 def make_environment() -> Environment:
@@ -117,12 +99,10 @@ def make_environment() -> Environment:
         "notes_on": notes,
         "render_card": render_card,
         "describe_source": describe_source,
-        "escape_latex": escape_latex,
         "to_json": partial(json.dumps, ensure_ascii=False, default=str),
         "text": text,
         "split_text": split_text,
         "describe_accuracy": describe_accuracy,
-        "printed_samples": PRINTED_SAMPLES,
         "level": LEVEL,
         "significance": SIGNIFICANCE,
     }
@@ -147,11 +127,6 @@ def describe_source(result: Result) -> str:
         return ""
     asset = REGISTRY.get(corpus.asset or "")
     return f"{asset.licence}, {asset.citation} {asset.homepage}" if asset else "packaged with the probe"
-
-
-def escape_latex(text: str) -> str:
-    """Text for a bibliography, without anything that LaTeX would take for a command."""
-    return "".join(_LATEX.get(character, character) for character in text)
 
 
 def read_own(name: str) -> Markup:
