@@ -10,7 +10,7 @@ from rich.console import Console
 
 import equipoise
 from equipoise.measuring.marks import Mark
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import Audit, Result
 from equipoise.report.terminal.comparisons import comparison_table
 from equipoise.report.terminal.gates import check_lines
 from equipoise.report.terminal.marks import FEWEST_MARKS, ROWS, fit_marks
