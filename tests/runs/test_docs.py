@@ -28,6 +28,7 @@ def test_every_table_and_column_is_documented(tmp_path: Path) -> None:
             for (column,) in connection.execute("select name from pragma_table_info(?)", (table,)):
                 assert f"`{column}`" in section, f"{table}.{column}"
     assert all(f"`{status}`" in PAGE for status in Status)
+    assert len(QUERIES) >= 5
     assert f"{sql.APPLICATION_ID:#x}".upper().replace("X", "x") in PAGE
     assert f"currently {sql.SCHEMA}." in PAGE
 
@@ -39,7 +40,3 @@ def test_the_example_queries_run(tmp_path: Path, query: str) -> None:
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
         for statement in query.split(";")[:-1]:
             connection.execute(statement).fetchall()
-
-
-def test_there_are_examples() -> None:
-    assert len(QUERIES) >= 5

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from polars.testing import assert_frame_equal
@@ -46,20 +47,18 @@ def test_a_new_run_holds_settings_probes_and_every_prompt(tmp_path: Path) -> Non
         assert prompts_of(run, "gamma").height == attempts_of(run, "gamma").height == 0
 
 
-@pytest.mark.parametrize("repetitions", [1, 2])
-def test_the_system_part_of_a_prompt_is_stored_and_asked(tmp_path: Path, repetitions: int) -> None:
-    planned = plan(size=9, repetitions=repetitions, system=lambda place: None if place == 1 else f"\0 Be {place}.")
+def test_the_system_part_of_a_prompt_is_stored_and_asked(tmp_path: Path) -> None:
+    planned = plan(size=9, repetitions=2, system=lambda place: None if place == 1 else f"\0 Be {place}.")
     with create(tmp_path / "run.db", planned, plan("beta")) as run:
         alpha, beta = run.probes()
         assert alpha.covariates == {**beta.covariates, SYSTEM: "String"}
         assert_frame_equal(prompts_of(run), planned.prompts())
         assert SYSTEM not in prompts_of(run, "beta").columns
-        assert_frame_equal(pl.concat(prompts for prompts, _ in run.attempts("alpha")), planned.prompts())
         systems = dict(planned.prompts().select(ID, SYSTEM).iter_rows())
         asked = list(run.pending())
         assert all(pending.system == systems.get(pending.prompt) for pending in asked)
         run.record(finish(pending) for pending in asked if pending.system is not None or pending.probe == "beta")
-        assert [pending.text for pending in run.pending()] == ["Prompt 1 of alpha."] * repetitions
+        assert [pending.text for pending in run.pending()] == ["Prompt 1 of alpha."] * 2
 
 
 @pytest.mark.fault("D12")
@@ -71,19 +70,16 @@ def test_two_prompts_with_the_same_id_leave_no_file(tmp_path: Path) -> None:
     assert file_names(tmp_path) == []
 
 
-def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
+def test_only_what_a_kill_left_while_planning_is_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     path.write_bytes(b"mine")
     with pytest.raises(StorageError, match=r"already exists.*equipoise resume"):
         create(path)
-    assert path.read_bytes() == b"mine"
-    assert file_names(tmp_path) == ["run.db"]
-
-
-def test_files_left_by_a_kill_while_planning_are_replaced(tmp_path: Path) -> None:
+    assert (path.read_bytes(), file_names(tmp_path)) == (b"mine", ["run.db"])
+    path.unlink()
     for name in ("run.db.partial", "run.db.partial-journal", "run.db.lock"):
         (tmp_path / name).write_bytes(b"half")
-    create(tmp_path / "run.db").close()
+    create(path).close()
     assert file_names(tmp_path) == ["run.db"]
 
 
@@ -114,19 +110,11 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
             **{name: value for name, value in dataclasses.asdict(reply).items() if name != "raw"},
         }
         assert run.usage() == (7, 3)
-    with sqlite3.connect(tmp_path / "run.db") as connection:
-        assert connection.execute("select raw from attempts").fetchall() == [(b"\x00\xff",)]
-    connection.close()
-
-
-def test_impossible_numbers_of_tokens_are_left_out(tmp_path: Path) -> None:
-    with create(tmp_path / "run.db") as run:
-        replies = [
-            Reply(status=Status.OK, answer="a", prompt_tokens=-1),
-            Reply(status=Status.OK, answer="a", prompt_tokens=2**70),
-        ]
-        run.record(itertools.starmap(finish, zip(run.pending(), replies, strict=False)))
-        assert run.usage() == (0, 0)
+        others = [Reply(status=Status.OK, answer="a", prompt_tokens=tokens) for tokens in (-1, 2**70)]
+        run.record(itertools.starmap(finish, zip(run.pending(), others, strict=False)))
+        assert run.usage() == (7, 3), "impossible numbers are left out"
+    with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
+        assert connection.execute("select raw from attempts where place = 1").fetchall() == [(b"\x00\xff",)]
 
 
 @pytest.mark.parametrize(
@@ -141,16 +129,16 @@ def test_impossible_numbers_of_tokens_are_left_out(tmp_path: Path) -> None:
 )
 def test_unusual_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None:
     with create(tmp_path / "run.db") as run:
-        reply = Reply(status=Status.OK, answer=answer, reasoning=answer, detail=answer, finish_reason=answer)
+        reply = Reply(status=Status.OK, answer=answer, reasoning=answer[:99], detail=answer[:99])
         run.record([finish(next(run.pending()), reply)])
-    with sqlite3.connect(tmp_path / "run.db") as connection:
-        rows = connection.execute("select answer, reasoning, detail, finish_reason from attempts").fetchall()
-    connection.close()
-    assert rows == [(replace_surrogates(answer),) * 4]
+    with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
+        rows = connection.execute("select answer, reasoning, detail from attempts").fetchall()
+    assert rows == [(replace_surrogates(answer), *[replace_surrogates(answer[:99])] * 2)]
     with RunReader.open(tmp_path / "run.db") as run:
         assert attempts_of(run)[ANSWER].to_list() == [replace_surrogates(answer)]
 
 
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 3)), min_size=1, max_size=3),
     st.lists(st.sampled_from([status for status in Status if status != Status.PENDING]), max_size=30),
@@ -185,7 +173,7 @@ def test_any_beginning_of_the_pending_attempts_is_a_fair_sample(tmp_path: Path) 
             assert prompts == prompts_of(run, probe)[ID].to_list(), "each probe in the order of its plan"
 
 
-@pytest.mark.parametrize("left", [slice(None, None, 3), slice(0, None, 2), slice(3, 4), slice(300, None), slice(0, 0)])
+@pytest.mark.parametrize("left", [slice(None, None, 3), slice(300, None), slice(0, 0)])
 def test_resuming_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
     with create(tmp_path / "run.db", plan(size=600)) as run:
         everything = list(run.pending())
@@ -202,7 +190,7 @@ def test_resuming_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
         assert set(frames[STATUS]) == {"ok"}
 
 
-@pytest.mark.parametrize(("rows", "text"), [(1, 10**6), (3, 10**6), (8, 10**6), (100, 0), (100, 300)])
+@pytest.mark.parametrize(("rows", "text"), [(1, 10**6), (8, 10**6), (100, 300)])
 def test_answers_come_with_their_prompts_in_whole_items_of_bounded_size(
     tmp_path: Path, rows: int, text: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,7 +212,7 @@ def test_answers_come_with_their_prompts_in_whole_items_of_bounded_size(
         assert found[ID].to_list() == [prompts[ID][2]] * 2 + [prompts[ID][5]] * 2
 
 
-@pytest.mark.parametrize("size", [0, 1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP])
+@pytest.mark.parametrize("size", [0, GROUP, GROUP + 1])
 def test_recording_returns_how_many_attempts_were_stored(tmp_path: Path, size: int) -> None:
     with create(tmp_path / "run.db", plan(size=4 * GROUP)) as run:
         attempts = [finish(each) for each in run.pending()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from equipoise.errors import IntegrityError
@@ -15,7 +14,7 @@ from equipoise.probes import get_probe
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run
 from equipoise.runs.verify import verify_run
-from equipoise.schema import PROMPT, Status
+from equipoise.schema import Status
 from runs.fakes import create, finish, forge
 
 
@@ -60,17 +59,21 @@ def test_a_forged_run_has_another_digest(path: Path) -> None:
     assert after.digest != before.digest
 
 
-def test_forged_prompts_are_not_those_of_the_probe(path: Path) -> None:
-    forge("update prompts set prompt = prompt || ' Be fair.' where position = 3")(path)
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("update prompts set prompt = prompt || ' Be fair.' where position = 3", "are not those that version"),
+        (
+            "update probes set plan = json_set(plan, '$.corpus', 'jobs', '$.corpus_sha256', 'abc')",
+            "had the SHA-256 abc",
+        ),
+    ],
+)
+def test_forged_prompts_and_corpora_are_not_those_of_the_probe(path: Path, statement: str, words: str) -> None:
+    forge(statement)(path)
     (problem,) = verify_run(path).problems
     assert "jobs_lum" in problem
-    assert "are not those that version" in problem
-
-
-def test_another_corpus_is_named(path: Path) -> None:
-    forge("update probes set plan = json_set(plan, '$.corpus', 'jobs', '$.corpus_sha256', 'abc')")(path)
-    (problem,) = verify_run(path).problems
-    assert "had the SHA-256 abc" in problem
+    assert words in problem
 
 
 def test_probes_that_are_not_installed_are_not_checked(tmp_path: Path) -> None:
@@ -81,13 +84,6 @@ def test_probes_that_are_not_installed_are_not_checked(tmp_path: Path) -> None:
     given = verify_run(tmp_path / "run.equipoise", probes=[probe])
     assert not given.unchecked
     assert not given.problems
-    other = replace(
-        probe,
-        prompts=lambda items, parameters: probe.prompts(items, parameters).with_columns(
-            pl.concat_str(pl.col(PROMPT), pl.lit("?"))
-        ),
-    )
-    assert verify_run(tmp_path / "run.equipoise", probes=[other]).problems
 
 
 @pytest.mark.fault("D16")
@@ -107,7 +103,5 @@ def test_provenance_says_who_answered_when_and_what_failed(path: Path) -> None:
     assert [(entry.status, entry.detail, entry.attempts) for entry in found.failures] == [
         ("timeout", "no answer within 60 s", 1)
     ]
-    assert found.first is not None
-    assert found.last is not None
-    assert found.first <= found.last
-    assert found.earlier_failures == 0
+    assert "" < (found.first or "") <= (found.last or "")
+    assert (found.earlier_failures, found.usage) == (0, (28, 0))
