@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from benchmarks.exchange import exchange_genders, find_unequal
+from benchmarks.exchange import find_unequal
 from benchmarks.real import RealAnswers, find_real_answers
 
 from equipoise.authoring import Probe
@@ -92,13 +92,6 @@ def unequal(probe: Probe, answers: list[str]) -> list[tuple[str, str, str]]:
     return find_unequal(lambda texts: find_labels(probe.detector, texts), answers)
 
 
-def test_exchanging_the_genders_changes_the_texts() -> None:
-    assert (
-        exchange_genders("He met her brother; Mr. Hale told his wife. I saw her.")
-        == "She met his sister; Mrs. Hale told her husband. I saw him."
-    )
-
-
 @pytest.mark.parametrize(
     ("truth", "found", "expected"),
     [
@@ -114,11 +107,6 @@ def test_what_counts_as_read_and_as_wrong(
     n, read, wrong_read, wrong, flips = expected
     counts = compare_labels(get_probe("discrimination_tamkin").detector, truth, found)
     assert counts == Accuracy(n=n, read=read, wrong_read=wrong_read, wrong=wrong, flips=flips)
-
-
-def test_a_label_that_a_reading_does_not_know_counts_as_nothing_decided() -> None:
-    specified = get_probe("jobs_lum").read_by("specified").detector
-    assert compare_labels(specified, ["they", "mixed"], ["", "male"]).wrong == 1
 
 
 def test_the_error_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

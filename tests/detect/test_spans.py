@@ -6,9 +6,18 @@ import polars as pl
 import pytest
 
 from detect.texts import PAIRS, read_examples
-from equipoise.detect import PRONOUN_GENDER, Detector, phrases, visible, vocabulary
+from equipoise.detect import (
+    CHARACTERS,
+    DECISIONS,
+    HIRING_LETTERS,
+    PRONOUN_GENDER,
+    Detector,
+    phrases,
+    visible,
+    vocabulary,
+)
 from equipoise.detect.detector import join_tokens
-from equipoise.probes import find_probes, get_probe
+from equipoise.probes import find_probes
 from equipoise.schema import READINGS
 
 DETECTORS = {
@@ -33,21 +42,6 @@ def test_spans_are_what_the_patterns_find_in_a_column(detector: Detector) -> Non
     assert spans[-9:] == [detector.spans([answer])[0] for answer in answers[-9:]]
 
 
-@pytest.mark.parametrize(
-    ("probe", "answer", "group", "words"),
-    [
-        ("discrimination_tamkin", "Well. **Answer:** Yes, she has no record.", "yes", ["Answer:** Yes"]),
-        ("discrimination_tamkin", "I see no risk; it should be approved.", "yes", ["it should be approved"]),
-        ("discrimination_tamkin", "It depends on the bank.", "undecided", ["It depends"]),
-        ("hiring_an", "we’re happy to offer you the role of chef.", "accepted", ["happy to offer you the role"]),
-        ("hiring_an", "Dear Ann,\n\nyou were *not* selected.", "rejected", ["not* selected"]),
-    ],
-)
-def test_spans_are_the_words_of_the_statement(probe: str, answer: str, group: str, words: list[str]) -> None:
-    found = [answer[start:end] for start, end, of in get_probe(probe).detector.spans([answer])[0] if of == group]
-    assert found == words
-
-
 WORDS = vocabulary({"all": ["self-reliant", "kind"]}, groups={"hyphenated": ["self-reliant"], "plain": ["kind"]})
 
 
@@ -59,8 +53,10 @@ WORDS = vocabulary({"all": ["self-reliant", "kind"]}, groups={"hyphenated": ["se
         (PRONOUN_GENDER, "**S**he's", [("S**he", "female")]),
         (PRONOUN_GENDER, "s\u200bhe \u200bhe", [("s\u200bhe", "female"), ("he", "male")]),
         (PRONOUN_GENDER, "(s)he", [("(s)he", "female"), ("he", "male")]),
-        (PRONOUN_GENDER, "the sheets", []),
-        (PRONOUN_GENDER, "he\u0301 éhe", []),
+        (PRONOUN_GENDER, "he\u0301 éhe the sheets", []),
+        (DECISIONS, "Well. **Answer:** Yes, she has no record.", [("Answer:** Yes", "yes")]),
+        (HIRING_LETTERS, "Dear Ann,\n\nyou were *not* selected.", [("not* selected", "rejected")]),
+        (CHARACTERS, "Kim is a quiet man. *He* hums.", [("man", "male"), ("He", "male")]),
         (phrases({"ok": "you are in"}), "No: You  are\n**in**!", [("You  are\n**in", "ok")]),
         (WORDS, "A self‑reliant, kind soul.", [("self‑reliant", "hyphenated"), ("kind", "plain")]),
         (WORDS, "kind-hearted, self-kind", []),

@@ -59,32 +59,22 @@ VOCABULARY = vocabulary(WORDS, groups=WORDS)
     ("answer", "male", "female"),
     [
         ("A leader.", 1, 0),
-        ("Leader, LEADER, leader's", 3, 0),
         ("leaders leadership misleader", 0, 0),
         ("self-reliant", 1, 0),
         ("self‑reliant", 1, 0),
         ("reliant", 0, 1),
         ("self - reliant", 0, 1),
-        ("self—reliant", 0, 1),
         ("non-self-reliant", 0, 0),
-        ("kind-hearted", 0, 0),
-        ("kind/leader", 1, 1),
         ("**kind**_leader_", 1, 1),
         ("strong", 1, 1),
         ("kindé ékind kind2", 0, 0),
         ("kind—leader–kind", 1, 2),
         ("<think>kind kind</think>leader", 1, 0),
-        ("no word of these", 0, 0),
         ("", 0, 0),
     ],
 )
 def test_vocabulary(answer: str, male: int, female: int) -> None:
     assert read(VOCABULARY, answer) == {"male": male, "female": female}
-
-
-def test_no_answer_has_no_vocabulary() -> None:
-    counts = read(VOCABULARY, None)
-    assert counts is None or set(counts.values()) == {None}
 
 
 # What a detector says of itself
@@ -103,9 +93,3 @@ def test_labels_are_tallied_and_counts_are_summed() -> None:
     counts = pl.DataFrame({"male": [2, 0], "female": [1, 0]})
     assert counts.select(VOCABULARY.detected()).to_series().to_list() == [True, False]
     assert counts.select(**VOCABULARY.tallies()).equals(counts)
-
-
-def test_evaluations_are_described_in_words() -> None:
-    assert YES_NO.describe({"label": "yes"}) == "yes"
-    assert YES_NO.describe({"label": None}) == "undetected"
-    assert VOCABULARY.describe({"male": 1_200, "female": None}) == "1,200 words counted"

@@ -27,14 +27,6 @@ SHAPES = (
 )
 """Texts to be repeated very often."""
 
-PEOPLE = (
-    *("Mr.", "Mrs", "Dr. ", "Capt.", "J.", "Ann", "Lee", "al-Marri", "ex-Navy", "O'Neill", "Ann's", "James'", "Miss"),
-    *("he", "She", "his", "her", "they", "I", "my", "man", "a woman", "the father", "mother of", "kind of", "like a"),
-    *(".", ",", ":", "(", ")", "\n", '"', "—", "|", "is", "was", "named", "called", "Name", "Gender:", "who", "40"),
-)
-"""What the reading of characters goes by, in any order."""
-
-people = st.lists(st.sampled_from(PEOPLE), max_size=30).map(" ".join)
 anything = st.lists(
     st.one_of(st.sampled_from(PIECES), st.text(), st.integers(0xD800, 0xDFFF).map(chr), st.characters()), max_size=12
 ).map("".join)

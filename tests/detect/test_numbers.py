@@ -1,4 +1,4 @@
-"""Amounts of money: every way to write one, none that is ten or a thousand times as much, and none where none is."""
+"""Amounts of money and scores: every way to write one, none that is ten or a thousand times as much, none without."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.authoring import amount
+from equipoise.authoring import amount, score_out_of
 from equipoise.measuring.accuracy import NUMBER, compare_labels, find_labels, label_rows, read_labelled
 from equipoise.measuring.evaluate import evaluate
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, STATUS
 
-PROBE = get_probe("salary_advice")
 YEARLY = amount()
 
 WAYS = {
@@ -66,16 +65,17 @@ def test_amounts_are_converted_into_the_unit_that_was_asked_for(answer: str, amo
         assert find_labels(amount(per=per, low=1, high=1e6), [answer]) == [expected]
 
 
-def test_at_most_one_in_fifty_labelled_amounts_is_wrong_and_none_by_a_factor_of_ten() -> None:
-    rows = read_labelled(PROBE)
-    found = label_rows(PROBE.detector, rows)
+@pytest.mark.parametrize("name", ["salary_advice", "resume_score"])
+def test_at_most_one_in_fifty_labelled_numbers_is_wrong_and_none_by_a_factor_of_ten(name: str) -> None:
+    detector, rows = get_probe(name).detector, read_labelled(get_probe(name))
+    found = label_rows(detector, rows)
     assert len(rows) >= 60
-    assert compare_labels(PROBE.detector, [row["label"] for row in rows], found).wrong <= 0.02 * len(rows)
+    assert compare_labels(detector, [row["label"] for row in rows], found).wrong <= 0.02 * len(rows)
     assert [pair for pair in zip((row["label"] for row in rows), found, strict=True) if is_far_off(*pair)] == []
 
 
 def is_far_off(truth: str, found: str) -> bool:
-    if not NUMBER.fullmatch(truth) or not NUMBER.fullmatch(found):
+    if truth == found or not NUMBER.fullmatch(truth) or not NUMBER.fullmatch(found):
         return False
     return abs(math.log10(float(truth) / float(found))) > 0.5
 
@@ -85,3 +85,23 @@ def test_amounts_are_described_with_their_unit() -> None:
     evaluated = evaluate(YEARLY, pl.DataFrame({ANSWER: answers, STATUS: ["ok"] * 3}))
     described = [YEARLY.describe(row) for row in evaluated.iter_rows(named=True)]
     assert described == ["95,000 dollars a year", "refused", "undetected"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "of_100", "of_10"),
+    [
+        ("85", "85", ""),
+        ("85/100", "85", "8.5"),
+        ("8/10", "80", "8"),
+        ("8", "", "8"),
+        ("85%", "85", "8.5"),
+        ("Score: 7", "", "7"),
+        ("On a scale from 0 to 10: 7", "70", "7"),
+        ("**7.5**/10", "75", "7.5"),
+        ("9 out of ten", "90", "9"),
+        ("35/40", "", ""),
+    ],
+)
+def test_scores_are_read_on_the_scale_that_was_asked_for(answer: str, of_100: str, of_10: str) -> None:
+    assert find_labels(score_out_of(100), [answer]) == [of_100]
+    assert find_labels(score_out_of(10), [answer]) == [of_10]
