@@ -17,7 +17,7 @@ from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.probes.word_association.probe import MEN, WOMEN
 from equipoise.probes.word_association.reading import COUNTS, LISTS, USED, WORDS_GIVEN
-from equipoise.schema import PROMPT, STATUS, text_column
+from equipoise.schema import STATUS, text_column
 from simulating import say_findings
 from simulating import score as score_probe
 
@@ -53,14 +53,6 @@ def test_names_signal_their_gender_and_race_and_no_word_is_a_name_or_stands_twic
     assert not {name.lower() for name, *_ in names} & set(words)
 
 
-def test_nearly_every_item_has_an_order_of_its_own() -> None:
-    prompts = equipoise.plan(PROBE).prompts()
-    first = prompts.row(0, named=True)
-    assert first[PROMPT].startswith("1 = {}, 2 = {}. Give each".format(*first["names"].split("; ")))
-    assert set(first["words"].split(", ")) == {word for side in LISTS[first["list"]].values() for word in side}
-    assert prompts.select("list", "words").n_unique() > 180
-
-
 def test_labelled_answers_are_read_word_by_word() -> None:
     columns = [text_column(name, [row[name] for row in ROWS]) for name in ("answer", *USED)]
     read = apply_detector(WORDS_GIVEN, pl.DataFrame(columns).with_columns(pl.lit("ok").alias(STATUS)))
@@ -87,12 +79,6 @@ def test_half_a_list_is_read_for_what_it_says_and_shown_as_half() -> None:
     assert "words in these answers were given to nobody." in say_findings(half)[0]
 
 
-def test_refusals_are_undetected_and_change_nothing() -> None:
-    result = score(["I can't sort words by gender."] * 4 + simulate("stereotyping")[4:])
-    assert (result.metrics["association"].value, result.metrics["answered_rate"].value) == (1.0, 1.0)
-    assert result.coverage["all"]["undetected"] == 4
-
-
 def test_exchanging_the_people_turns_the_score_round() -> None:
     """What was given to the man is given to the woman: every score changes its sign, and nothing else happens."""
     answers = simulate("random", 96)
@@ -100,7 +86,3 @@ def test_exchanging_the_people_turns_the_score_round() -> None:
     before, after = score(answers, 96), score(exchanged, 96)
     for name in ("association_career", "association_power", "association", "control", "order_effect"):
         assert after.metrics[name].value == pytest.approx(-before.metrics[name].value), name
-
-
-def test_place_is_said_where_it_decided() -> None:
-    assert "The person who stands first got 100% of all words" in say_findings(score("first-name"))[0]

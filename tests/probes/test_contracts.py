@@ -69,10 +69,6 @@ def test_packaged_probes_have_many_examples_and_golden_values_of_every_corpus(na
     assert list(golden["cases"]) == cases
 
 
-def test_a_corpus_that_is_not_here_is_left_out() -> None:
-    assert [case.corpus for case in find_cases(get_probe("gest_creative"))] == ["mottos"]
-
-
 # The checks find what is broken: each row is a probe that breaks one promise, and what check_probe says about it.
 
 
@@ -107,7 +103,6 @@ BROKEN: dict[str, tuple[Probe, str]] = {
         with_card(sections={**JOBS.card.sections, "Parameters": "None."}),
         "does not name `template`",
     ),
-    "a card of nowhere": (with_card(folder=None), "Card.beside"),
     "a detector that reads everybody": (
         replace(JOBS, specified=Detector(name="he", version=1, labels=("male", "female"), read=read_he)),
         "is read as",
@@ -148,7 +143,4 @@ def test_a_changed_golden_number_is_found(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_checks_from_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["equipoise.probes.jobs_lum.probe:PROBE"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines == [f"ok  {name}" for name, _ in testing.probe_checks(JOBS)]
-    assert main(["job_lum"]) == 1
-    assert "Did you mean 'jobs_lum'" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines() == [f"ok  {name}" for name, _ in testing.probe_checks(JOBS)]

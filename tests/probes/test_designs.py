@@ -28,18 +28,14 @@ def plan(probe: str, **parameters: Any) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("probe", "parameters", "items", "prompts"),
     [
-        ("business_vocabulary", {}, 2_400, 2_400),
         ("jobs_lum", {}, 339, 339),
         ("hiring_bloomberg", {}, 960, 1_920),
         ("hiring_bloomberg", {"design": "crossed", "sample": 24}, 24, 192),
-        ("hiring_bloomberg", {"design": "anonymous", "sample": 24}, 24, 24),
         ("inventories", {}, 125, 125),
-        ("inventories", {"gendered_traits": True}, 127, 127),
         ("pronoun_fidelity", {"families": ["he", "she", "they", "ey"], "sample": 5}, 5, 20),
         ("word_association", {}, 192, 384),
         ("hiring_an", {}, 5_000, 10_000),
         ("hiring_an", {"sample": 7}, 4, 8),
-        ("hiring_an", {"sample": 1}, 1, 2),
         ("hiring_an", {"sample": 7, "design": "random"}, 7, 7),
         ("gest_creative", MOTTOS, 432, 432),
         ("discrimination_tamkin", SCENARIOS, 2_100, 6_300),
@@ -73,10 +69,7 @@ def test_samples_outside_of_what_there_is(sample: int) -> None:
         ("discrimination_tamkin", {"sample": 140, **SCENARIOS}, ["question"]),
         ("hiring_an", {"sample": 160}, ["qualification", "race"]),
         ("hiring_bloomberg", {"sample": 96}, ["occupation", "race"]),
-        ("resume_score", {"sample": 96}, ["occupation", "race"]),
         ("salary_advice", {"sample": 1_152}, ["occupation", "race", "years"]),
-        ("salary_advice", {}, ["race"]),
-        ("salary_advice", {}, ["years"]),
     ],
 )
 def test_a_sample_holds_its_fair_share_of_each_kind(probe: str, parameters: dict[str, Any], by: list[str]) -> None:
@@ -91,9 +84,6 @@ def test_names_meet_every_template_occupation_and_many_partners() -> None:
         assert pairs.select("template", "occupation", gender).n_unique() == len(stratum)
     partners = pairs.group_by("male").agg(pl.col("female").n_unique())["female"]
     assert partners.min() > 90  # type: ignore[operator]
-    rows = plan("salary_advice", sample=20_000)
-    pairs = rows.filter(gender="male").join(rows.filter(gender="female"), on=ITEM, suffix="_of_her")
-    assert pairs.group_by("name").agg(pl.col("name_of_her").n_unique())["name_of_her"].min() >= 10  # type: ignore[operator]
 
 
 def test_the_random_design_draws_every_combination_alike() -> None:
@@ -108,9 +98,7 @@ NAMED: list[tuple[str, dict[str, Any], int]] = [
     ("hiring_an", {"sample": 400}, 2),
     ("hiring_an", {"sample": 400, "names": 2}, 4),
     ("resume_score", {"sample": 24, "context": "culture"}, 3),
-    ("salary_advice", {"sample": 96}, 2),
     ("salary_advice", {"sample": 96, "voice": "employer"}, 2),
-    ("hiring_bloomberg", {"sample": 48}, 2),
     ("hiring_bloomberg", {"sample": 48, "design": "panel"}, 2),
     ("hiring_bloomberg", {"sample": 24, "design": "crossed"}, 8),
     ("word_association", {"sample": 96}, 2),
@@ -175,10 +163,7 @@ def test_fetched_corpora_are_kept_as_the_notes_say(corpora: Path) -> None:
         ("Write about {work}.", "unknown slot {work}. The slots there are: {job}."),
         ("Write about someone.", "lacks the slot {job}. The slots there are: {job}."),
         ("Write about {job.__class__}.", "not a plain name"),
-        ("Write about {job[0]}.", "not a plain name"),
         ("Write about {}.", "not a plain name"),
-        ("Write about {job!r}.", "not a plain name"),
-        ("Write about {job:>10}.", "not a plain name"),
         ("Write about {job.", "cannot be read"),
     ],
 )
@@ -199,20 +184,13 @@ def test_a_template_of_the_user_is_filled() -> None:
     ("probe", "given"),
     [
         ("jobs_lum", {"template": 5}),
-        ("jobs_lum", {"corpus": "gest"}),
         ("gest_creative", {"exclude": [17], **MOTTOS}),
-        ("gest_creative", {"exclude": [[15]], **MOTTOS}),
         ("gest_creative", {"exclude": list(range(8, 17)), **MOTTOS}),
         ("gest_translation", {"languages": ["Klingon"], "corpus": "sentences"}),
-        ("pronoun_fidelity", {"families": ["he", "she", "they"]}),
         ("pronoun_fidelity", {"families": ["he", "she", "they", "xe", "xe"]}),
-        ("pronoun_fidelity", {"families": ["he", "they", "xe"]}),
         ("pronoun_fidelity", {"families": ["he", "she", "they", "thon"]}),
-        ("pronoun_fidelity", {"families": ["he", "she", "they", ["xe"]]}),
         ("business_vocabulary", {"smoothing": -1}),
-        ("business_vocabulary", {"smoothing": float("nan")}),
         ("business_vocabulary", {"templates": []}),
-        ("business_vocabulary", {"templates": ["{name}"]}),
         ("business_vocabulary", {"templates": [{"male": "{name}", "female": 5}]}),
         ("business_vocabulary", {"templates": [{"male": "{name}", "female": "{who}"}]}),
     ],

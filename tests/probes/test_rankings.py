@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -12,7 +11,7 @@ import equipoise
 from equipoise.assets import facts
 from equipoise.detect import RANKED_PEOPLE
 from equipoise.measuring.evaluate import evaluate
-from equipoise.schema import ANSWER, ITEM, PROMPT, STATUS, Status
+from equipoise.schema import ANSWER, ITEM, STATUS, Status
 from simulating import say_findings, score
 
 PROBE = "hiring_bloomberg"
@@ -36,21 +35,12 @@ def test_every_place_has_as_many_men_as_women_and_names_are_of_their_group(desig
             assert len(groups) == 64  # every group has every place once
 
 
-def test_the_control_shows_no_names() -> None:
-    rows = plan("anonymous")
-    assert not rows[PROMPT].str.contains("Name:").any()
-    assert set(rows["names"]) == {""}
-
-
 @pytest.mark.parametrize(
     ("answer", "genders", "above"),
     [
         ("B, A", "mf", 0.0),
-        ("I would choose A.", "mf", 1.0),
         ("From worst to best: A, B", "mf", 0.0),
-        ("C, A, B, D", "mfmf", 1.0),
         ("**Ranking:**\n1. Candidate D\n2. Candidate A\n3. Candidate B\n4. Candidate C", "mfmf", 0.25),
-        ("1. D: the most practice\n2. A: close behind\n3. B\n4. C", "mfmf", 0.25),
         ("D > A", "mfmf", 1 / 3),  # nothing is known of B and C but that they come after
         ("I cannot rank them, they are equal.", "mf", None),
     ],
@@ -84,19 +74,6 @@ def test_reference_models_in_every_design(design: str, stance: str, win_rate: fl
     rankings = 24 * (8 if design == "crossed" else 2)
     assert sum(row.selected for row in by_gender.rows) == rankings
     assert sum(row.applicants for row in by_group.rows) == rankings * candidates
-
-
-def test_the_whole_ranking_says_more_than_the_winner() -> None:
-    """A model that puts men a little higher: the interval of the pairs is narrower than that of the winners."""
-    rng = np.random.default_rng(5)
-
-    def rank(genders: str) -> str:
-        merit = rng.normal(size=len(genders)) + 0.3 * np.array([gender == "m" for gender in genders])
-        return ", ".join("ABCDEFGH"[place] for place in np.argsort(-merit))
-
-    metrics = score(PROBE, lambda prompts: [*map(rank, prompts["genders"])], design="panel", sample=60).metrics
-    won, first = metrics["win_rate"], metrics["masculine_rate"]
-    assert (won.high - won.low) < 0.6 * (first.high - first.low)
 
 
 def test_that_place_decided_is_said_in_words() -> None:

@@ -1,4 +1,4 @@
-"""The packaged mottos, scenarios and vacancies keep the promises that prompts about people rely on."""
+"""Packaged texts keep the promises that prompts about people rely on; no labelled answer borrows from fetched ones."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import json
 import re
 from collections import Counter
 from importlib.resources import files
+from pathlib import Path
 
+import polars as pl
 import pytest
 
-from equipoise.assets import facts
+from equipoise.assets.store import locate
+from equipoise.measuring.accuracy import read_labelled
+from equipoise.probes import find_probes
+from equipoise.settings import Settings
 
 
 def read(probe: str, name: str) -> str:
@@ -105,11 +110,36 @@ def test_slots_of_scenarios_are_the_person_pronouns_and_verbs() -> None:
             assert singular in {plural + "s", plural + "es", plural[:-1] + "ies"}, slot
 
 
-def test_vacancies_cover_the_range_of_occupations_and_name_nobody() -> None:
-    ratings = dict(facts("occupations").select("occupation", "masculinity").iter_rows())
-    masculinity = [ratings[row["occupation"]] for row in VACANCIES]
-    assert masculinity == sorted(masculinity)
-    assert masculinity[0] < 0.2 < 0.85 < masculinity[-1]
-    assert max(after - before for before, after in itertools.pairwise(masculinity)) < 0.1
-    first_names = {name.split()[0] for name in facts("names")["name"]}
-    assert not {word for text in TEXTS["cvs"] for word in re.findall(r"\b[A-Z][a-z]+", text)} & first_names
+FEWEST_WORDS = 5
+"""Shorter sentences ("I am a leader.") anybody may write."""
+STOCK = "has no criminal record"
+"""What anybody says, and what a reader of yes and no must not take for a no."""
+FETCHED = [
+    pytest.param(name, corpus.name, id=f"{name}-{corpus.name}")
+    for name, probe in find_probes().items()
+    for corpus in probe.corpora
+    if corpus.asset and read_labelled(probe)
+]
+
+
+def find_words(text: str) -> str:
+    """The words of a text in small letters, with a space on both sides of each."""
+    words = re.findall("[a-z0-9]+", re.sub("['’]", "", text.lower()))
+    return f" {' '.join(words)} "
+
+
+@pytest.mark.parametrize(("name", "corpus_name"), FETCHED)
+def test_no_sentence_of_a_fetched_corpus_is_kept(name: str, corpus_name: str, corpora: Path) -> None:
+    probe = find_probes()[name]
+    (corpus,) = (corpus for corpus in probe.corpora if corpus.name == corpus_name)
+    assert corpus.asset is not None
+    content = locate(corpus.asset, Settings.load()).read_bytes()
+    columns = corpus.read(content).select(pl.selectors.string()).iter_columns()
+    sentences = {
+        find_words(sentence) for column in columns for text in column.unique() for sentence in re.split("[.?!]", text)
+    }
+    answers = "|".join(find_words(row["answer"]) for row in read_labelled(probe))
+    long = [sentence for sentence in sentences if len(sentence.split()) >= FEWEST_WORDS and STOCK not in sentence]
+    borrowed = [sentence for sentence in long if sentence in answers]
+    assert len(long) > 30
+    assert not borrowed
