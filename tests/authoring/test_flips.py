@@ -69,7 +69,6 @@ def test_a_bias_that_cancels_is_found_and_a_model_that_wavers_is_not_blamed(bias
 @pytest.mark.parametrize(
     ("probe", "parameters", "stance", "flips"),
     [
-        ("hiring_an", {"sample": 40}, "unbiased", {"flip_rate": 0.0}),
         ("hiring_an", {"sample": 40}, "pro-masculine", {"flip_rate": 1.0}),
         ("hiring_an", {"sample": 40, "design": "random"}, "pro-masculine", {}),
         (
@@ -80,7 +79,6 @@ def test_a_bias_that_cancels_is_found_and_a_model_that_wavers_is_not_blamed(bias
         ),
         ("discrimination_tamkin", {"sample": 20, "corpus": "scenarios"}, "biased", {"flip_rate": 2 / 3}),
         ("hiring_bloomberg", {"sample": 20}, "unbiased", {"flip_rate": 0.0}),
-        ("hiring_bloomberg", {"sample": 20}, "first-place", {"flip_rate": 0.0}),
         ("hiring_bloomberg", {"sample": 20}, "pro-masculine", {"flip_rate": 1.0}),
         ("hiring_bloomberg", {"sample": 20, "design": "panel"}, "pro-masculine", {}),
     ],

@@ -85,14 +85,6 @@ def test_the_probe_is_data_from_which_the_answers_can_be_measured_again() -> Non
         equipoise.plan(again)
 
 
-def test_what_was_not_read_is_left_out_and_its_pair_counts_for_the_other_arm() -> None:
-    answers = {text: "Perhaps." if "Ben" in text else "Yes." for text in make_table()["prompt"]}
-    result = equipoise.score(make_probe(), answers)
-    assert result.metrics["woman_yes_rate"].value == 1.0
-    assert result.to_dict()["metrics"]["man_yes_rate"]["value"] is None
-    assert result.to_dict()["metrics"]["difference"]["value"] is None
-
-
 def test_slices_are_columns_that_divide_the_pairs_into_a_few_groups() -> None:
     table = make_table().with_columns(
         names=pl.col("prompt"),

