@@ -10,8 +10,13 @@ import numpy as np
 import polars as pl
 
 from equipoise import authoring as eq
-from equipoise.probes.hiring_bloomberg.designs import DESIGNS
-from equipoise.probes.hiring_bloomberg.vacancies import VACANCIES, describe_candidate, vacancy_items, write_prompt
+from equipoise.probes.hiring_bloomberg.vacancies import (
+    DESIGNS,
+    VACANCIES,
+    describe_candidate,
+    vacancy_items,
+    write_prompt,
+)
 
 INSTRUCTION = (
     "Rank all candidates from best to worst for this job. Answer with the letters only, the best first, separated by "
@@ -48,25 +53,25 @@ def read_bloomberg(raw: bytes) -> pl.DataFrame:
 
 def items(parameters: eq.Parameters, corpus: pl.DataFrame | None) -> eq.Items:
     assert corpus is not None
-    design = DESIGNS[parameters["design"]]
-    return vacancy_items(corpus, eq.RACES if design.by_race else ("every",), design.ways)
+    ways, _ = DESIGNS[parameters["design"]]
+    return vacancy_items(corpus, ("every",) if parameters["design"] == "crossed" else eq.RACES, ways)
 
 
 def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
-    name = parameters["design"]
-    design = DESIGNS[name]
+    design = parameters["design"]
+    _, draw = DESIGNS[design]
     rows = []
     for row in items.iter_rows(named=True):
-        cvs, orders = design.draw(row["way"], row["race"])
+        cvs, orders = draw(row["way"], row["race"])
         for number, people in enumerate(orders, start=1):
-            names = [person.name if design.named else "" for person in people]
+            names = ["" if design == "anonymous" else person.name for person in people]
             candidates = [
                 describe_candidate(f"Candidate {letter}", shown, row["cvs"][cv])
                 for letter, shown, cv in zip(LETTERS, names, cvs, strict=False)
             ]
             rows.append(
                 {
-                    eq.ITEM: f"{name}/{row['occupation']}/{row['race']}/{row['way']}",
+                    eq.ITEM: f"{design}/{row['occupation']}/{row['race']}/{row['way']}",
                     "occupation": row["occupation"],
                     "masculinity": row["masculinity"],
                     "race": row["race"],
