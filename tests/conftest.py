@@ -91,7 +91,7 @@ def cached() -> Settings:
 @pytest.fixture
 def weights(cached: Settings) -> Path:
     """The weights of the embedded model."""
-    return locate("smollm2", cached, fetch=False)
+    return locate("smollm2", cached)
 
 
 @pytest.fixture

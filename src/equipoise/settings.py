@@ -1,14 +1,20 @@
-"""The only place that reads the environment."""
+"""The only place that reads the environment; and files of the user, which are written whole or not at all."""
 
 from __future__ import annotations
 
+import glob
 import os
-import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import platformdirs
+
+ABANDONED = 3600.0
+"""Seconds without a change after which an unfinished file is taken for what a killed command has left."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +42,19 @@ def environment() -> Mapping[str, str]:
     return dict(os.environ)  # noqa: TID251 - the one place
 
 
-def write_private(path: Path, text: str) -> None:
-    """Write a small file that only its owner can read, whole or not at all; its folder is made if it is not there."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent)  # readable by its owner only
+@contextmanager
+def write_whole(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """Open a file to write that appears when all is written; until then it has a temporary name beside it.
+
+    What killed commands have left of the same file is deleted, if it has not changed for an hour.
+    """
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.????????.part"):
+        if leftover.lstat().st_mtime < time.time() - ABANDONED:
+            leftover.unlink(missing_ok=True)
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            yield file
+        part.replace(path)
     finally:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)

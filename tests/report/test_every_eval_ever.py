@@ -28,7 +28,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The format's own JSON Schema, out of the wheel of the package that publishes it. Nothing of it is installed."""
     folder = tmp_path_factory.mktemp("wheel")
     try:
-        _pip_download(WHEEL, str(folder))
+        _pip_download(WHEEL, folder)
     except AssetUnavailable as problem:
         pytest.skip(f"The schema cannot be had: {problem}")
     (wheel,) = folder.iterdir()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.assets.registry import FACTS, REGISTRY, Asset, InWheels, facts, find_asset
-from equipoise.assets.store import StoredFile, describe_wrong_file, find_hash, find_stored, locate, sha256_of
+from equipoise.assets.store import StoredFile, find_stored, locate, sha256_of
 
 __all__ = [
     "FACTS",
@@ -11,10 +11,8 @@ __all__ = [
     "Asset",
     "InWheels",
     "StoredFile",
-    "describe_wrong_file",
     "facts",
     "find_asset",
-    "find_hash",
     "find_stored",
     "locate",
     "sha256_of",

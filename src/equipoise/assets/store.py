@@ -8,11 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import re
-import secrets
-import shutil
-import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -22,15 +17,10 @@ from urllib.parse import urlsplit
 
 from equipoise.assets.registry import Asset, Source, find_asset
 from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, StorageError
-from equipoise.settings import Settings
+from equipoise.settings import Settings, write_whole
 
 ProgressCallback = Callable[[int, int], None]
 """Called with the bytes done and the bytes in all."""
-
-REPAIR_MIRROR = "Put the right file into the mirror, or unset EQUIPOISE_MIRROR."
-
-ABANDONED = 3600.0
-"""Seconds without a change after which an unfinished download is taken for what a killed command has left."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +44,7 @@ def find_stored(name: str, settings: Settings) -> StoredFile | None:
         raise StorageError(f"{error.filename} cannot be looked up: {error.strerror}.") from error
 
 
-def locate(name: str, settings: Settings, progress: ProgressCallback | None = None, *, fetch: bool = True) -> Path:
+def locate(name: str, settings: Settings, progress: ProgressCallback | None = None) -> Path:
     """Return the path of an asset whose hash is right; fetch it into the cache if it is not on this machine.
 
     `progress` starts at 0 again for each source that is tried.
@@ -63,9 +53,22 @@ def locate(name: str, settings: Settings, progress: ProgressCallback | None = No
     if stored := find_stored(name, settings):
         _verify(asset, stored)
         return stored.path
-    if not fetch:
-        raise AssetUnavailable(f"The asset {name!r} is not on this machine. {_explain_how_to_get(asset)}")
-    return _fetch(asset, settings, progress or (lambda _done, _total: None))
+    mirror, target = _parse_mirror(settings), _cache_path(asset, settings)
+    sources = (f"{mirror}/{asset.file}", *asset.sources) if isinstance(mirror, str) else asset.sources
+    failures = [f"  mirror {mirror}: no {asset.file}"] if isinstance(mirror, Path) else []
+    for source in sources:
+        try:
+            _download(asset, source, target, progress or (lambda _done, _all: None))
+        except IntegrityError as error:
+            _log.warning("%s: %s", source, error)
+            failures.append(f"  {source}: {error}")
+        else:
+            return target
+    raise AssetUnavailable(
+        f"The asset {name!r} could not be fetched:\n" + "\n".join(failures) + f"\nTo try again: equipoise data fetch "
+        f"{name}\nWithout a network: put {asset.file} ({asset.homepage}) into a folder and name that folder in "
+        "EQUIPOISE_MIRROR."
+    )
 
 
 def sha256_of(path: Path) -> str:
@@ -75,21 +78,6 @@ def sha256_of(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-def find_hash(asset: Asset, stored: StoredFile) -> str:
-    """The SHA-256 of a stored file in hex; for a file of another size than the registered one, its size instead."""
-    size = stored.path.stat().st_size
-    return sha256_of(stored.path) if size == asset.size else f"not computed: {size:,} bytes instead of {asset.size:,}"
-
-
-def describe_wrong_file(asset: Asset, stored: StoredFile, actual: str) -> str:
-    """The message for a file whose SHA-256 is not the registered one."""
-    return (
-        f"The file of the asset {asset.name!r} in the {stored.place} is not the registered one: {stored.path}\n"
-        f"  expected sha256 {asset.sha256}\n"
-        f"  actual   sha256 {actual}"
-    )
 
 
 def _cache_path(asset: Asset, settings: Settings) -> Path:
@@ -114,57 +102,31 @@ def _parse_mirror(settings: Settings) -> Path | str | None:
 
 def _verify(asset: Asset, stored: StoredFile) -> None:
     """Check the size and the hash of a file; a wrong one in the cache is deleted."""
-    actual = find_hash(asset, stored)
+    size = stored.path.stat().st_size
+    actual = sha256_of(stored.path) if size == asset.size else f"not computed: {size:,} bytes instead of {asset.size:,}"
     if actual == asset.sha256:
         return
-    remedy = REPAIR_MIRROR
+    remedy = "Put the right file into the mirror, or unset EQUIPOISE_MIRROR."
     if stored.place == "cache":
         with suppress(OSError):
             stored.path.unlink()
         done = "Delete it" if stored.path.exists() else "It was deleted. Fetch it again"
         remedy = f"{done}: equipoise data fetch {asset.name}"
-    raise IntegrityError(f"{describe_wrong_file(asset, stored, actual)}\n{remedy}")
-
-
-def _fetch(asset: Asset, settings: Settings, progress: ProgressCallback) -> Path:
-    """Try the mirror's address and then each source until one delivers the registered bytes."""
-    mirror, target = _parse_mirror(settings), _cache_path(asset, settings)
-    at_mirror = f"{mirror}/{asset.file}" if isinstance(mirror, str) else None
-    failures = []
-    if isinstance(mirror, Path):
-        failures.append(f"  mirror {mirror}: {'no ' + asset.file if mirror.is_dir() else 'no such folder'}")
-    for source in (at_mirror, *asset.sources) if at_mirror else asset.sources:
-        try:
-            return _download(asset, source, target, progress)
-        except AssetUnavailable as error:
-            _log.info("%s: %s", source, error)
-            failures.append(f"  {source}: {error}")
-        except IntegrityError as error:
-            shutil.rmtree(_wheels_path(target), ignore_errors=True)  # bytes that are wrong are not used again
-            if source == at_mirror:
-                # A mirror that lacks a file is passed over, but its owner must know about wrong bytes.
-                raise IntegrityError(
-                    f"The file of the asset {asset.name!r} in the mirror is not the registered one: "
-                    f"{source}\n  {error}\n{REPAIR_MIRROR}"
-                ) from error
-            _log.warning("%s: %s", source, error)
-            failures.append(f"  {source}: {error}")
-    raise AssetUnavailable(
-        f"The asset {asset.name!r} could not be fetched:\n" + "\n".join(failures) + f"\n{_explain_how_to_get(asset)}"
+    raise IntegrityError(
+        f"The file of the asset {asset.name!r} in the {stored.place} is not the registered one: {stored.path}\n"
+        f"  expected sha256 {asset.sha256}\n  actual   sha256 {actual}\n{remedy}"
     )
 
 
-def _download(asset: Asset, source: Source, target: Path, progress: ProgressCallback) -> Path:
-    """Download to a temporary name beside the target; rename it to the target when the hash is right."""
+def _download(asset: Asset, source: Source, target: Path, progress: ProgressCallback) -> None:
+    """Download an asset; the file has its name only when its hash is right."""
     # Imported here because urllib.request is slow to import and every command imports this module.
     from equipoise.assets.fetch import stream_chunks  # noqa: PLC0415 - only for what is not on this machine
 
-    part = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     digest, done = hashlib.sha256(), 0
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _delete_abandoned(target)
-        with part.open("xb") as file, closing(stream_chunks(source, asset.size, _wheels_path(target))) as chunks:
+        with write_whole(target) as file, closing(stream_chunks(source, asset.size)) as chunks:
             progress(0, asset.size)
             for chunk in chunks:
                 done += len(chunk)
@@ -173,40 +135,13 @@ def _download(asset: Asset, source: Source, target: Path, progress: ProgressCall
                 file.write(chunk)
                 digest.update(chunk)
                 progress(done, asset.size)
-        if digest.hexdigest() != asset.sha256:
-            raise IntegrityError(
-                f"{done:,} of {asset.size:,} bytes arrived and they are not the registered ones; deleted\n"
-                f"    expected sha256 {asset.sha256}\n    actual   sha256 {digest.hexdigest()}"
-            )
-        part.replace(target)
-        shutil.rmtree(_wheels_path(target), ignore_errors=True)
+            if digest.hexdigest() != asset.sha256:
+                raise IntegrityError(
+                    f"{done:,} of {asset.size:,} bytes arrived and they are not the registered ones; deleted\n"
+                    f"    expected sha256 {asset.sha256}\n    actual   sha256 {digest.hexdigest()}"
+                )
     except OSError as error:
         raise StorageError(
             f"The cache cannot be written: {error.filename or target.parent}: {error.strerror or error}. "
             "EQUIPOISE_CACHE names another folder."
         ) from error
-    finally:
-        with suppress(OSError):  # an error that is under way says more
-            part.unlink(missing_ok=True)
-    return target
-
-
-def _wheels_path(target: Path) -> Path:
-    """Where wheels are kept until the file is whole."""
-    return target.with_name(f".{target.name}.wheels")
-
-
-def _delete_abandoned(target: Path) -> None:
-    """Delete what killed downloads of this file have left: only names that `_download` gives, and no fresh ones."""
-    ours = re.compile(rf"\.{re.escape(target.name)}\.\d+-[0-9a-f]{{8}}\.part")
-    for leftover in target.parent.iterdir():
-        if ours.fullmatch(leftover.name) and leftover.lstat().st_mtime < time.time() - ABANDONED:
-            leftover.unlink(missing_ok=True)
-
-
-def _explain_how_to_get(asset: Asset) -> str:
-    return (
-        f"To fetch it: equipoise data fetch {asset.name}\n"
-        f"Without a network: put {asset.file} ({asset.homepage}) into a folder "
-        "and name that folder in EQUIPOISE_MIRROR."
-    )

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import errno
-import re
-import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from equipoise.errors import InputError, StorageError
+from equipoise.settings import write_whole
 
 SQLITE_HEADER = b"SQLite format 3\0"
 """How a run file begins."""
-
-ABANDONED = 3600.0
-"""Seconds without a change after which an unfinished file is taken for what a killed command has left."""
 
 
 def check_target(path: Path | None) -> None:
@@ -63,22 +58,8 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
             with path.open("wb") as file:
                 yield file
             return
-        _delete_abandoned(path)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-        try:
-            with temporary.open("xb") as file:
-                yield file
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-def _delete_abandoned(path: Path) -> None:
-    """Delete what killed commands have left of this file: only names that `writing` gives, and no fresh ones."""
-    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
-    for leftover in path.parent.iterdir():
-        if ours.fullmatch(leftover.name) and leftover.lstat().st_mtime < time.time() - ABANDONED:
-            leftover.unlink(missing_ok=True)
+        with write_whole(path) as file:
+            yield file
 
 
 def _is_device(path: Path) -> bool:

@@ -28,7 +28,7 @@ from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.policy import Policy
 from equipoise.runs.spec import COMMAND, Access, RunSpec, read_given
 from equipoise.runs.suites import Probes, choose_probes_for, get_suite
-from equipoise.settings import Settings, environment, write_private
+from equipoise.settings import Settings, environment, write_whole
 
 if TYPE_CHECKING:
     from equipoise.models.chat.endpoint import Endpoint
@@ -196,7 +196,9 @@ def approve(spec: RunSpec, access: Access) -> None:
     is_default = not spec.program and destination == _find_destination(RunSpec(model=spec.model), Access())
     if destination not in known and not is_default:
         with suppress(OSError):  # then `resume` asks for the options again, which is safe
-            write_private(settings.config / APPROVED, msgspec.json.encode([*known, destination]).decode())
+            settings.config.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with write_whole(settings.config / APPROVED, mode=0o600) as file:
+                file.write(msgspec.json.encode([*known, destination]))
 
 
 def refuse_foreign_address(spec: RunSpec, access: Access, source: Source) -> None:
