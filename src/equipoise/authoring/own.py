@@ -155,6 +155,8 @@ def own_prompts(
         own = msgspec.convert(definition, OwnPrompts)
     except msgspec.ValidationError as error:
         raise InputError(f"Own prompts cannot be described so: {error}.") from None
+    if own.limits is not None and not 0 < own.limits[0] < own.limits[1] < own.limits[2]:
+        raise InputError(f"Bands must be three growing numbers, such as 0.03, 0.1 and 0.3. Got {bands} instead.")
     return replace(own_probe(own), items=partial(_take_items, rows), prompts=partial(_take_prompts, rows))
 
 

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from equipoise import __version__
-from equipoise.cli import compare, data, estimate, export, gate, probes, prompts, read, report, run, score, show, verify
+from equipoise.cli import compare, data, estimate, gate, probes, prompts, report, run, score, show, verify
 from equipoise.cli.output import note, robust_streams
 from equipoise.errors import EquipoiseError, InputError, IntegrityError, StorageError
 from equipoise.safe_text import printable_line
@@ -26,14 +26,14 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "transcripts": report.transcripts,
         "compare": compare.command,
         "gate": gate.command,
-        "export": export.command,
+        "export": report.export,
         "verify": verify.command,
     },
     "Answers from elsewhere": {
         "prompts": prompts.command,
         "score": score.command,
         "import": score.import_,
-        "read": read.command,
+        "read": score.read,
     },
     "Probes and data": {"probes": probes.command},
 }

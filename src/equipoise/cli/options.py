@@ -202,7 +202,8 @@ class Given(dict[str, Any]):
         )
         if not columns.keys() <= {"prompt", "pair", "arm"}:
             raise BadParameter(f"--columns needs {COLUMNS_FORM}. Got {self['columns']!r} instead.")
-        letters, bands = self.get("letters", "ab"), _parse_bands(self["bands"]) if "bands" in self else None
+        letters = self.get("letters", "ab")
+        bands = parse_json(f"[{self['bands']}]", "--bands", [0.03, 0.1, 0.3]) if "bands" in self else None
         return [own_prompts(self["pairs"], read=self["read"], letters=letters, bands=bands, **columns)]
 
     def one_probe(self, name: str | None) -> Probe:
@@ -234,13 +235,3 @@ def parse_json(text: str, what: str, example: Any) -> Any:
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         shown = shorten(msgspec.json.encode(example).decode(), 80)
         raise BadParameter(f"{what} must be JSON, such as {shown}. Got {shorten(text, 80)!r} instead.") from None
-
-
-def _parse_bands(text: str) -> list[float]:
-    try:
-        bands = [float(part) for part in text.split(",")]
-    except ValueError:
-        bands = []
-    if len(bands) != 3 or not 0 < bands[0] < bands[1] < bands[2]:
-        raise BadParameter(f"--bands needs three growing numbers, such as 0.03,0.1,0.3. Got {text!r} instead.")
-    return bands

@@ -1,20 +1,21 @@
-"""`equipoise score` and `import`: answers from anywhere to metrics and marks, or into a run file."""
+"""`equipoise score`, `import` and `read`: answers from anywhere to marks, into a run file, or to labels."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from typer import Option
+from typer import Argument, Option
 
 from equipoise.cli import options
 from equipoise.cli.output import note, open_console, open_output, print_json
 from equipoise.cli.show import print_result, print_run
 from equipoise.errors import Incomplete, InputError, NoAnswers
 from equipoise.report.files import check_run_target, check_target
+from equipoise.safe_text import printable_line
 
 if TYPE_CHECKING:
     from equipoise.measuring.partials import Partial
@@ -138,6 +139,43 @@ def import_(
     # Of answers that a run file has already, as many may come again as want to.
     _check_used(matching if is_new else replace(matching, surplus=0))
     policy.check_complete(run.counts, run.path, given.allow_missing())
+
+
+@options.takes("sample", "seed", "settings", "reading")
+def read(
+    probe: str = Argument(help="The probe whose detector reads; see: equipoise probes"),
+    file: str = Argument(
+        "-",
+        help="Answers in any form that score reads, with prompt or id where the detector wants the prompt; - is JSONL "
+        "on stdin.",
+        metavar="[FILE|-]",
+    ),
+    *,
+    as_json: options.AsJson = False,
+    given: options.Given,
+) -> None:
+    """Print for each answer, in order, the label, the words it rests on and the reading.
+
+    It shows how the instrument reads your own texts. With --json: one line per answer with label (null: nothing is
+    decided), words and reading. --sample, --seed and --set say which prompts were planned, for detectors that use more
+    of a prompt than its text.
+
+    Examples: equipoise read jobs_lum answers.jsonl · equipoise read hiring_an answers.csv --reading specified --json
+    """
+    from equipoise import probes
+    from equipoise.answers import files, reading
+    from equipoise.measuring import plan as planning
+
+    chosen = probes.get_probe(probe).read_by(given.get("reading"))
+    parameters = given.parameters([chosen])
+    tables = files.read_tables(Path(file))
+    console = open_console()
+    for number, one in enumerate(reading.read_answers(chosen, tables, lambda: planning.plan(chosen, **parameters)), 1):
+        if as_json:
+            print_json("read/1", asdict(one), indent=None)
+        else:
+            words = printable_line(" · ".join(one.words)) or "–"
+            console.print(f"{number:>5}  {one.label or 'undetected':<10}  {words}", soft_wrap=True, markup=False)
 
 
 def _find_files(files: list[Path]) -> list[Path]:
