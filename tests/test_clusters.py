@@ -55,10 +55,3 @@ def test_the_page_from_prompts_to_partials(tmp_path: Path, command: Command) -> 
     added = run(find_block("equipoise score partials/"))
     assert "diff_acceptance_rate" in at_once
     assert added == at_once
-
-
-def test_the_page_names_the_options_of_the_script() -> None:
-    (block,) = (block for block in BLOCKS if "generate_on_ray.py" in block)
-    script = (Path(__file__).parents[1] / "examples" / "generate_on_ray.py").read_text(encoding="utf-8")
-    for option in re.findall(r"--[a-z-]+", f"{block} --block"):
-        assert f'"{option}"' in script

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import subprocess
 import sys
@@ -224,14 +223,3 @@ def test_an_audit_is_a_mapping_of_results(result: Result) -> None:
     assert Audit({}).to_frame().schema == audit.to_frame().schema
     assert set(audit.to_dict()) == {"jobs_lum", "hiring_an"}
     assert repr(result) in repr(audit)
-
-
-def test_numbers_are_the_same_in_another_process(result: Result) -> None:
-    code = (
-        "import equipoise, json; prompts = equipoise.plan('jobs_lum').prompts();"
-        "rows = {i: 'He.' if len(p) % 3 else 'She.' for i, p in prompts['id', 'prompt'].iter_rows()};"
-        "print(json.dumps(equipoise.score('jobs_lum', rows).to_dict()['metrics']))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == plain_metrics(result)
-    assert not any(math.isnan(one.value) for one in result.metrics.values())

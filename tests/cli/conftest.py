@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
+from output_shapes import output_schema
 
 import equipoise
 from answering import answer
@@ -49,3 +53,18 @@ def keyed(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command of a user who has a key of OpenAI."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     return command
+
+
+def check_output(printed: dict[str, Any]) -> str:
+    """Fail unless a JSON value fits the schema that it names, and has nothing that is not in it; its kind."""
+    kind = str(printed["schema"]).removeprefix("equipoise/")
+    problems = list(_validator(kind).iter_errors(printed))
+    assert not problems, problems
+    return kind
+
+
+@functools.cache
+def _validator(kind: str) -> Any:
+    schema = output_schema(kind, closed=True)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)

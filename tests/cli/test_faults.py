@@ -125,14 +125,6 @@ def test_a_budget_stops_the_run_and_only_the_same_settings_go_on_with_it(
         assert server.total == PROMPTS
 
 
-@pytest.mark.fault("U4")
-def test_the_variable_of_a_missing_key_is_named(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    done = command("run", "openai/gpt-4o-mini", "--probe", "jobs_lum")
-    assert (done.code, "OPENAI_API_KEY" in done.err) == (2, True)
-    assert list(Path().glob("*.equipoise*")) == []
-
-
 RUN = ["run", "openai/x", "--probe", "jobs_lum"]
 WRONG_INPUT = [
     (["run", "opnai/gpt-4o"], 2, "openai"),

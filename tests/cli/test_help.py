@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 import equipoise
 from calling import Command, all_commands, output, root
 from equipoise.cli import COMMANDS, MANY, OPTIONS
@@ -51,12 +49,8 @@ def test_the_version(command: Command) -> None:
     assert output(command("--version")) == f"{equipoise.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "heavy"),
-    [(["run", "--help"], set()), (["prompts", "jobs_lum", "--sample", "1"], {"polars", "numpy"})],
-)
-def test_a_command_imports_only_what_it_needs(words: list[str], heavy: set[str]) -> None:
-    code = CODE.format(heavy=HEAVY, words=words)
+def test_the_help_imports_nothing_heavy() -> None:
+    code = CODE.format(heavy=HEAVY, words=["run", "--help"])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout
-    assert heavy <= eval(done.stderr.splitlines()[-1]) <= heavy | {"sqlite3"}
+    assert eval(done.stderr.splitlines()[-1]) <= {"sqlite3"}

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from calling import Command
+from cli.conftest import check_output
 from examining import EXAM, fair
-from fitting import check_output
 from serving.asking import KEY
 from serving.faulty import FaultyServer
 
@@ -49,13 +49,3 @@ def test_a_run_with_a_judge_says_so_everywhere(command: Command, server: FaultyS
     }
     metrics = command("export", "run.equipoise", "--format", "jsonl").out.splitlines()
     assert {json.loads(row)["judge"] for row in metrics} == {"openai/judge\x1b[31m"}
-
-
-def test_resume_judges_a_finished_run_and_needs_the_judge_by_name(command: Command, server: FaultyServer) -> None:
-    words = [*f"--probe hiring_an --sample 1 --suite quick --base-url {server.url} -o run.equipoise".split()]
-    assert command("run", "openai/model", *words).code == 0
-    refused = command("resume", "run.equipoise", "--judge-base-url", server.url)
-    assert (refused.code, "--judge MODEL" in refused.err) == (2, True)
-    for _ in range(2):
-        assert command("resume", "run.equipoise", "--judge", "openai/judge", "--judge-base-url", server.url).code == 0
-        assert server.total == EXAM + 4

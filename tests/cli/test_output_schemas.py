@@ -9,7 +9,7 @@ from output_shapes import SHAPES
 
 from answering import answer_all
 from calling import Command, all_commands, root
-from fitting import check_output
+from cli.conftest import check_output
 
 ANSWERS = ("answers.jsonl", "--probe", "jobs_lum", "--sample", "6")
 ASKED = ("--probe", "jobs_lum", "--sample", "12", "--repeat", "1", "--quiet")

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from calling import Command, output
-from equipoise.measuring import plan as plans
 from equipoise.probes import get_probe
 
 
@@ -80,9 +79,3 @@ def test_a_suite_asks_as_often_as_a_run_and_its_answers_are_recognised(command: 
 def test_a_batch_that_could_not_be_asked_is_refused(words: tuple[str, ...], message: str, command: Command) -> None:
     outcome = command("prompts", "jobs_lum", "--sample", "1", *words)
     assert (outcome.code, message in outcome.err) == (2, True), outcome.err
-
-
-def test_many_prompts_are_one_table_with_one_header(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = output(command("prompts", "jobs_lum", "--format", "csv"))
-    monkeypatch.setattr(plans, "ITEMS_PER_BATCH", 10)
-    assert output(command("prompts", "jobs_lum", "--format", "csv")) == whole

@@ -19,10 +19,10 @@ import pytest
 import equipoise
 from answering import answer_all
 from calling import Command, output
+from cli.conftest import check_output
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from equipoise.schema import Status
-from fitting import check_output
 from serving.faulty import FaultyServer
 
 FORMATS = ("jsonl", "csv", "parquet", "openai-batch")

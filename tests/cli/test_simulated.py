@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,16 +15,11 @@ from equipoise.report.html.notes import run_command
 from equipoise.runs.run import Run
 
 
-@pytest.fixture(scope="module")
-def simulated_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("simulated") / "run.equipoise"
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "run.equipoise"
     equipoise.audit("simulated/stereotyping", probes=["jobs_lum", "hiring_an"], sample=40, out=path)
     return path
-
-
-@pytest.fixture
-def run(simulated_run: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copy(simulated_run, tmp_path))
 
 
 def test_without_a_suite_the_scale_shows(command: Command) -> None:
