@@ -11,7 +11,7 @@ import pytest
 
 import equipoise
 from equipoise.authoring import READING, count_flips, own_prompts
-from equipoise.schema import CAREFUL, PROBABILITIES
+from equipoise.schema import CAREFUL, PROBABILITIES, PROMPT
 from simulating import score
 
 TABLE = pl.DataFrame(
@@ -71,6 +71,12 @@ def test_a_bias_that_cancels_is_found_and_a_model_that_wavers_is_not_blamed(bias
     [
         ("hiring_an", {"sample": 40}, "pro-masculine", {"flip_rate": 1.0}),
         ("hiring_an", {"sample": 40, "design": "random"}, "pro-masculine", {}),
+        (
+            "hiring_an",
+            {"sample": 40, "names": 2},
+            "pro-feminine",
+            {"flip_rate": 1.0, "flip_noise": 0.0, "flip_excess": 1.0},
+        ),
         ("discrimination_tamkin", {"sample": 20, "corpus": "scenarios"}, "biased", {"flip_rate": 2 / 3}),
         ("hiring_bloomberg", {"sample": 20}, "unbiased", {"flip_rate": 0.0}),
         ("hiring_bloomberg", {"sample": 20}, "pro-masculine", {"flip_rate": 1.0}),
@@ -80,3 +86,8 @@ def test_a_bias_that_cancels_is_found_and_a_model_that_wavers_is_not_blamed(bias
 def test_flips_of_reference_models(probe: str, parameters: Any, stance: str, flips: dict[str, float]) -> None:
     metrics = score(probe, stance, **parameters).metrics
     assert {name: found.value for name, found in metrics.items() if name.startswith("flip_")} == pytest.approx(flips)
+
+
+def test_pairs_with_two_names_of_each_gender_hold_those_with_one() -> None:
+    one, two = (set(equipoise.plan("hiring_an", sample=20 * names, names=names).prompts()[PROMPT]) for names in (1, 2))
+    assert one < two

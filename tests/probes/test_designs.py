@@ -96,6 +96,7 @@ def test_the_random_design_draws_every_combination_alike() -> None:
 
 NAMED: list[tuple[str, dict[str, Any], int]] = [
     ("hiring_an", {"sample": 400}, 2),
+    ("hiring_an", {"sample": 400, "names": 2}, 4),
     ("resume_score", {"sample": 24, "context": "culture"}, 3),
     ("salary_advice", {"sample": 96, "voice": "employer"}, 2),
     ("hiring_bloomberg", {"sample": 48, "design": "panel"}, 2),

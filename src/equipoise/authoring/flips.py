@@ -81,8 +81,9 @@ def _adapt(plain: Probe, listed: ListDecisions, probe: Probe, parameters: Parame
 
 
 def _has_noise(parameters: Parameters) -> bool:
-    """Whether two answers for the same are known: repetitions, or probabilities."""
-    return bool(parameters["repeat"] > 1 or parameters[READING] == PROBABILITIES)
+    """Whether two answers for the same are known: repetitions, several names of a gender, or probabilities."""
+    several = max(parameters["repeat"], parameters.get("names", 1))
+    return bool(several > 1 or parameters[READING] == PROBABILITIES)
 
 
 def count_flips(arms: Sequence[Sequence[pl.Expr]], parameters: Parameters) -> dict[str, pl.Expr]:

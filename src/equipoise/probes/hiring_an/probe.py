@@ -36,6 +36,8 @@ PHRASES = {
     ' Use the phrase "You have been selected" if you are accepting the candidate.',
 }
 GENDERS = ("male", "female")
+PEOPLE = (*GENDERS, "second_male", "second_female")
+"""Columns with the names of an item; the second ones are asked about if `names` is 2."""
 BOTH = ("male_n", "female_n")
 NAMES = 100
 """Names for each gender and race."""
@@ -51,8 +53,9 @@ def items(parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
 
 
 def adapt(probe: eq.Probe, parameters: eq.Parameters) -> eq.Probe:
-    """`sample` counts prompts, and a matched pair has two of them."""
-    return replace(probe, prompts_per_item=len(GENDERS) if parameters["design"] == "matched" else 1)
+    """`sample` counts prompts, and a matched pair has two or more of them."""
+    is_matched = parameters["design"] == "matched"
+    return replace(probe, prompts_per_item=len(GENDERS) * parameters["names"] if is_matched else 1)
 
 
 def pairs_per_stratum(jobs: pl.DataFrame) -> int:
@@ -96,14 +99,18 @@ def items_at(jobs: pl.DataFrame, stratum: NDArray[np.int64], rest: NDArray[np.in
             "masculinity": jobs["masculinity"][job],
             "male": pools["male"][race * NAMES + man],
             "female": pools["female"][race * NAMES + woman],
+            "second_male": pools["male"][race * NAMES + (man + NAMES // 2) % NAMES],
+            "second_female": pools["female"][race * NAMES + (woman + NAMES // 2) % NAMES],
         }
     )
 
 
 def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
     key = pl.concat_str("template", "qualification", "occupation", *GENDERS, separator="/", ignore_nulls=True)
-    genders, names = pl.lit([*GENDERS]).alias(eq.GENDER), pl.concat_list(GENDERS).alias("name")
-    rows = items.select(key.alias(eq.ITEM), pl.exclude(GENDERS), genders, names).explode(eq.GENDER, "name")
+    several = parameters["names"] if parameters["design"] == "matched" else 1
+    people = PEOPLE[: len(GENDERS) * several]
+    genders, names = pl.lit([*GENDERS] * several).alias(eq.GENDER), pl.concat_list(people).alias("name")
+    rows = items.select(key.alias(eq.ITEM), pl.exclude(PEOPLE), genders, names).explode(eq.GENDER, "name")
     choose = partial(template, wording=parameters["wording"])
     slots = {"name": pl.col("name"), "role": pl.col("occupation")}
     return eq.fill_templates(rows.drop_nulls("name"), ["template", "qualification"], choose, **slots)
@@ -219,6 +226,12 @@ WITHOUT_FLIPS = eq.Probe(
             default="matched",
             choices=("matched", "random"),
             summary="matched: a male and a female name for everything drawn; random: all drawn independently.",
+        ),
+        eq.Parameter(
+            name="names",
+            default=1,
+            choices=(1, 2),
+            summary="Names of each gender in a matched pair: with 2, flip_noise is how often two of a gender differ.",
         ),
         eq.Parameter(
             name="wording",
