@@ -43,10 +43,11 @@ def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
     """The whole path of equipoise, from a planned run file to one that is filled and closed."""
     sys.path.insert(0, str(ROOT / "tests"))
     from equipoise.models import connect  # noqa: PLC0415
-    from equipoise.runs.ask.policy import Policy  # noqa: PLC0415
+    from equipoise.runs.ask.budget import Budget  # noqa: PLC0415
     from equipoise.runs.ask.pump import Pump  # noqa: PLC0415
     from equipoise.runs.file.reader import RunReader  # noqa: PLC0415
     from equipoise.runs.file.store import RunFile  # noqa: PLC0415
+    from equipoise.runs.spec import RunSpec  # noqa: PLC0415
     from runs.fakes import SETTINGS, plan  # noqa: PLC0415
 
     cost: dict[str, Any] = {}
@@ -55,7 +56,8 @@ def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
         run = RunFile.create(path, settings=SETTINGS, plans=[plan(PROBE, requests, text=QUESTION)])
         model = connect(f"openai/{MODEL}", base_url=url, key=KEY, environ={})
         with measure_time(cost):
-            asyncio.run(Pump(run, model, Policy(concurrency=concurrency)).run())
+            spec = RunSpec(concurrency=concurrency)
+            asyncio.run(Pump(file=run, model=model, spec=spec, budget=Budget(spec, run, {})).run())
             run.close()
         with RunReader.open(path) as reader:
             answers = [answer for _, attempts in reader.attempts(PROBE) for answer in attempts["answer"]]

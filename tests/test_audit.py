@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import equipoise
 from answering import JOBS_LUM, JOBS_OPPOSITE, NOT_INSTALLED, Recorder, answer, answer_all, plain_metrics
-from equipoise import Audit, Policy, Probe, Result, Run
+from equipoise import Audit, Probe, Result, Run
 from equipoise.authoring import PRONOUN_GENDER
 from equipoise.errors import BudgetReached, InputError, IntegrityError, UnknownName
 from equipoise.measuring import measure
@@ -48,7 +48,6 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (answer, {"probes": "jobs_lum", "sampel_k": 5}, "'sampel_k'"),
     (5, {"probes": ["jobs_lum"]}, "function"),
     (answer, {"probes": []}, "At least one probe"),
-    (answer, {"probes": ["jobs_lum"], "policy": Policy(), "concurrency": 4}, "concurrency or policy, not both"),
 ]
 
 
@@ -69,7 +68,7 @@ def test_requests_are_made_so_many_at_a_time() -> None:
         running -= 1
         return answer(prompt)
 
-    equipoise.audit(count, probes=["jobs_lum"], sample=60, policy=Policy(concurrency=5))
+    equipoise.audit(count, probes=["jobs_lum"], sample=60, concurrency=5)
     assert most == 5
 
 
@@ -146,7 +145,7 @@ def test_a_failed_audit_leaves_no_folder_unless_it_holds_answers(
     gc.collect()
     assert list(tmp_path.glob("equipoise-*")) == []
     with pytest.raises(BudgetReached, match=r"To go on: equipoise\.resume\('.*', model=the_function\)") as error:
-        equipoise.audit(answer, probes=["jobs_lum"], policy=Policy(max_requests=5), sample=8)
+        equipoise.audit(answer, probes=["jobs_lum"], max_requests=5, sample=8)
     (kept,) = tmp_path.glob("equipoise-*/run.equipoise")
     assert str(kept) in str(error.value)
     with pytest.raises(InputError, match="asked a Python function"):
@@ -202,7 +201,7 @@ def test_a_detector_that_reads_the_prompt_gives_an_audit_and_a_score_alike() -> 
 
 def test_a_session_is_started_stopped_and_resumed(tmp_path: Path, result: Result) -> None:
     path, model = tmp_path / "run.equipoise", Recorder()
-    session = equipoise.start(model, probes=["jobs_lum"], out=path, policy=Policy(concurrency=1, max_requests=100))
+    session = equipoise.start(model, probes=["jobs_lum"], out=path, concurrency=1, max_requests=100)
     assert (session.path, session.model) == (path, "answering.Recorder")
     events: list[object] = []
     with pytest.raises(BudgetReached):

@@ -42,7 +42,7 @@ def result() -> Result:
     [
         ("equipoise", {"polars", "numpy", "typer", "rich", "aiohttp"}),
         (
-            "equipoise.runs.run, equipoise.runs.start, equipoise.runs.resume, equipoise.measuring.gate",
+            "equipoise.runs.run, equipoise.runs.start, equipoise.runs.session, equipoise.measuring.gate",
             {"typer", "rich", "aiohttp", "jinja2", "vl_convert"},
         ),
     ],

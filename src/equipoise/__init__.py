@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     from equipoise.report.charts.plot import plot
     from equipoise.report.exports import export
     from equipoise.report.html.write import write_report
-    from equipoise.runs.ask.policy import Policy
     from equipoise.runs.estimate import estimate
     from equipoise.runs.finished import compare, compare_all, gate
     from equipoise.runs.imports import import_answers
-    from equipoise.runs.resume import extend, resume
     from equipoise.runs.run import Run
+    from equipoise.runs.session import extend, resume
     from equipoise.runs.spec import RunSpec
     from equipoise.runs.start import audit, audit_async, start
     from equipoise.schema import Estimate, MetricKey
@@ -59,13 +58,12 @@ _MODULES = {
     "report.charts.plot": ("plot",),
     "report.exports": ("export",),
     "report.html.write": ("write_report",),
-    "runs.ask.policy": ("Policy",),
     "runs.estimate": ("estimate",),
     "runs.run": ("Run",),
     "runs.spec": ("RunSpec",),
     "runs.finished": ("compare", "compare_all", "gate"),
     "runs.imports": ("import_answers",),
-    "runs.resume": ("extend", "resume"),
+    "runs.session": ("extend", "resume"),
     "runs.start": ("audit", "audit_async", "start"),
     "schema": ("Estimate", "MetricKey"),
 }
@@ -98,7 +96,6 @@ __all__ = [  # noqa: RUF022 - what is asked for most comes first
     "MetricKey",
     "Partial",
     "Plan",
-    "Policy",
     "Probe",
     "Result",
     "Rules",

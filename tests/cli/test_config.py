@@ -96,11 +96,11 @@ def test_a_model_that_fails_does_not_stop_the_others(command: Command) -> None:
     ("content", "message"),
     [
         ("sute = 'quick'", "No setting is called 'sute'. Did you mean 'suite'"),
-        ("[[models]]\nmodel = 'vllm/m'\nbaseurl = 'x'", "'models[0]' Object contains unknown field `baseurl`"),
-        ("[gate]\nfail = 'C'", "'gate' Object contains unknown field `fail`"),
-        ("sample = 'some'", "'sample' must be 'integer' or 'all'"),
+        ("[[models]]\nmodel = 'vllm/m'\nbaseurl = 'x'", "Object contains unknown field `baseurl` - at `$.models[0]`"),
+        ("[gate]\nfail = 'C'", "Object contains unknown field `fail` - at `$.gate`"),
+        ("sample = 'some'", "Invalid enum value 'some' - at `$.sample`"),
         ("[[models]]\nout = 'x'", "names no model"),
-        ("[gate]\nundecided = 'pas'", "'gate.undecided' Invalid enum value 'pas'"),
+        ("[gate]\nundecided = 'pas'", "Invalid enum value 'pas' - at `$.gate.undecided`"),
         ("suite = ", "is not TOML"),
         ("[[models]]\nmodel='vllm/a'\nheaders={X='NOT_SET_HERE'}", "needs the name of an environment variable"),
         (f"[extra.{'.'.join('a' * 3_000)}]\nb = 1", "nested more than 100 deep"),
@@ -167,7 +167,7 @@ def test_a_person_decides_where_a_key_is_sent(command: Command, monkeypatch: pyt
         content = "probes = ['jobs_lum']\nsample = 2\n[[models]]\nmodel = 'openai/m'\nout = '{}'\nbase_url = '{}'"
         path = write(content.format("a.equipoise", server.url))
         refused = command("run", "--config", path)
-        _, typed = refused.err.split("If you trust this address: equipoise ")
+        _, typed = refused.err.split("If you trust it: equipoise ")
         assert command(*shlex.split(typed)).code == 0
         assert server.total == 2
         # What a person has said holds on this machine from then on.

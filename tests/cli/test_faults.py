@@ -115,7 +115,7 @@ def test_a_budget_stops_the_run_and_only_the_same_settings_go_on_with_it(
         assert "equipoise resume run.equipoise" in done.err
         other = keyed(*run_command(server, "--temperature", "0.3", "--seed", "5"))
         assert (other.code, server.total) == (6, 5)
-        assert "temperature: was null, is 0.3" in other.err
+        assert "temperature: was not given, is 0.3" in other.err
         assert "seed: was 0, is 5" in other.err
         assert keyed(*run_command(server, "--max-requests", "3")).code == 4
         assert keyed("resume", "run.equipoise").code == 0

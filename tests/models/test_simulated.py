@@ -55,7 +55,7 @@ def test_answers_depend_on_seed_item_and_repetition_alone(tmp_path: Path) -> Non
 def test_a_resumed_run_ends_as_one_that_was_not_stopped(tmp_path: Path) -> None:
     path = tmp_path / "stopped.equipoise"
     with pytest.raises(equipoise.EquipoiseError, match="budget"):
-        ask(path, policy=equipoise.Policy(max_requests=9))
+        ask(path, max_requests=9)
     assert 0 < Run.open(path).ended < 40
     assert answers_of(equipoise.resume(path).ask()) == ask(tmp_path / "whole.equipoise")
 

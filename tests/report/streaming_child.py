@@ -8,7 +8,7 @@ from pathlib import Path
 from equipoise.report import exports
 from equipoise.report.html.write import write_report
 from equipoise.runs.file import reader
-from runs.large_child import peak_megabytes
+from runs.child import peak_megabytes
 
 
 def main(*runs: str) -> None:

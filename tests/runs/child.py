@@ -1,23 +1,26 @@
 """A process that runs the pump on a run file, to be killed, signalled or starved: `python -m runs.child FILE URL …`.
 
 It prints one line for each attempt after its commit has returned, and exits with the code of the error that ended it.
+At its end it says on stderr by how many megabytes its memory grew.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import resource
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError
 from equipoise.models import connect
-from equipoise.runs.ask.policy import Policy
-from equipoise.runs.ask.pump import Pump
+from equipoise.runs.ask import asker, pump
+from equipoise.runs.ask.budget import Budget
 from equipoise.runs.file import store
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
+from equipoise.runs.spec import RunSpec
 
 
 class AcknowledgingRunFile(RunFile):
@@ -43,21 +46,26 @@ def main() -> int:
     parser.add_argument("--largest-file", type=int)
     options = parser.parse_args()
     if options.largest_file:
-        import resource
-
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.largest_file, options.largest_file))
     store.RESERVE = options.reserve
-    policy = Policy(concurrency=options.concurrency, deadline=options.deadline, drain=options.drain, first_backoff=0.01)
+    pump.DRAIN_SECONDS, asker.FIRST_BACKOFF = options.drain, 0.01
+    spec = RunSpec(concurrency=options.concurrency, deadline=options.deadline)
     model = connect("custom/m", base_url=options.url, key="sk-0123456789abcdef", environ={})
+    before = peak_megabytes()
     try:
         with AcknowledgingRunFile.open(options.path) as run:
             sys.stdout.write("ready\n")
             sys.stdout.flush()
-            asyncio.run(Pump(run, model, policy).run())
+            asyncio.run(pump.Pump(file=run, model=model, spec=spec, budget=Budget(spec, run, {})).run())
     except EquipoiseError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
+    sys.stderr.write(f"{peak_megabytes() - before}\n")
     return 0
+
+
+def peak_megabytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (2**20 if sys.platform == "darwin" else 2**10)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from equipoise.authoring import Items
 from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply, TransientFault
 from equipoise.probes import get_probe
-from equipoise.runs.ask.policy import Policy
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import ATTEMPTS, Attempt, Pending
@@ -28,14 +27,6 @@ from equipoise.schema import GENDER, ITEM, PROMPT, SYSTEM, Status
 from simulating import renew_digests
 
 SETTINGS = make_record(RunSpec(model="fake", suite="quick", max_tokens=64), model_settings={"model": "fake"})
-QUICK = Policy(
-    concurrency=4,
-    deadline=5.0,
-    first_backoff=0.001,
-    longest_backoff=0.002,
-    outage_patience=0.05,
-    drain=5.0,
-)
 
 Script = Callable[[str, int], Reply | Exception]
 """The outcome of the nth request (from 1) for a prompt."""

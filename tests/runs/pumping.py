@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,22 +11,19 @@ from typing import Any, TypeVar
 import polars as pl
 
 from equipoise.errors import EquipoiseError
-from equipoise.runs.ask.events import Event, Note, RunProgress
-from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.budget import Budget, PriceFunction
+from equipoise.runs.ask.events import Event, RunProgress
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.spec import RunSpec
 from equipoise.schema import Status
 from runs.fakes import Fake, attempts_of, create, plan
 
-POLICY = Policy(concurrency=4)
 T = TypeVar("T")
 
 
 class JumpingLoop(asyncio.SelectorEventLoop):
-    """An event loop in which nobody waits: when nothing is ready, its time is that of the next timer.
-
-    What would be done in a thread is done at once, so that everything happens in the same order each time.
-    """
+    """An event loop in which nobody waits: when nothing is ready, its time is that of the next timer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,13 +32,9 @@ class JumpingLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._now
 
-    def run_in_executor(self, executor: Any, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:  # type: ignore[override]
-        future: asyncio.Future[T] = self.create_future()
-        try:
-            future.set_result(function(*arguments))
-        except Exception as error:
-            future.set_exception(error)
-        return future
+    def jump(self, seconds: float) -> None:
+        """Let time pass in which nothing happens, as while a process is stopped."""
+        self._now += seconds
 
     def _run_once(self) -> None:
         if not self._ready and self._scheduled:  # type: ignore[attr-defined]
@@ -75,16 +68,23 @@ class Outcome:
 
     @property
     def notes(self) -> list[str]:
-        return [event.text for event in self.events if isinstance(event, Note)]
+        return [event for event in self.events if isinstance(event, str)]
 
 
-def run_pump(path: Path, model: Fake, size: int = 10, *, policy: Policy = POLICY, **planned: Any) -> Outcome:
+def make_pump(file: RunFile, model: Fake, price: PriceFunction | None = None, **fields: Any) -> Pump:
+    """A pump that asks four prompts at a time, unless a field of the specification says otherwise."""
+    on_event = fields.pop("on_event", None)
+    spec = RunSpec(**{"concurrency": 4, **fields})
+    return Pump(file=file, model=model, spec=spec, budget=Budget(spec, file, {"model": price}), on_event=on_event)
+
+
+def run_pump(path: Path, model: Fake, size: int = 10, *, planned: Any = None, **options: Any) -> Outcome:
     """Run the pump on the run file, or on a new one with `size` prompts if there is none."""
     events: list[Event] = []
     error: Exception | None = None
-    with RunFile.open(path) if path.exists() else create(path, plan(size=size, **planned)) as file:
+    with RunFile.open(path) if path.exists() else create(path, plan(size=size, **planned or {})) as file:
         try:
-            run(Pump(file, model, policy, events.append).run())
+            run(make_pump(file, model, on_event=events.append, **options).run())
         except Exception as caught:
             error = caught
         assert model.open_count == 0

@@ -15,7 +15,7 @@ from calling import exit_code
 from equipoise.errors import InputError
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.reaching import APPROVED, Source, reach_model
-from equipoise.runs.resume import resume
+from equipoise.runs.session import resume
 from equipoise.runs.spec import Access, RunSpec, make_record
 from equipoise.runs.start import start
 from equipoise.runs.suites import plan_probes
@@ -88,7 +88,7 @@ def test_a_planted_address_gets_no_key(
     with pytest.raises(InputError) as caught:
         resume(path, **given | (there if "base_url" in given else {}))
     command = shlex.join(["equipoise", "resume", str(path), "--base-url", attacker.url, "--key-variable", variable])
-    assert str(caught.value).endswith(f"If you trust this address: {command}")
+    assert str(caught.value).endswith(f"If you trust it: {command}")
     assert caught.value.exit_code == 2
     assert not attacker.received
 
@@ -106,7 +106,7 @@ def test_plain_http_to_a_foreign_host_is_never_taken_from_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=FOREIGN_HOST, allow_insecure=True)
-    with pytest.raises(InputError, match=r"--key-variable OPENAI_API_KEY --allow-insecure$"):
+    with pytest.raises(InputError, match=r"--key-variable OPENAI_API_KEY$"):
         resume(path)
     given: dict[str, Any] = {"base_url": FOREIGN_HOST, "key_variable": "OPENAI_API_KEY"}
     with pytest.raises(InputError, match="unencrypted"):
@@ -121,7 +121,7 @@ def test_the_printed_command_says_yes(
         path = send_file(tmp_path / "run with space.equipoise", monkeypatch, base_url=server.url)
         assert exit_code(monkeypatch, "resume", str(path)) == 2
         assert not server.received
-        _, command = capfd.readouterr().err.split("trust this address: equipoise ")
+        _, command = capfd.readouterr().err.split("trust it: equipoise ")
         assert exit_code(monkeypatch, *shlex.split(command)) == 0
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
 

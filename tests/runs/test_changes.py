@@ -12,8 +12,8 @@ from msgspec import structs
 from equipoise.errors import IntegrityError
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.reaching import Reached
+from equipoise.runs.session import refuse_changes
 from equipoise.runs.spec import RunSpec
-from equipoise.runs.start import refuse_changes
 from runs.fakes import SETTINGS, answering, create, plan
 
 

@@ -10,7 +10,6 @@ import pytest
 
 import equipoise
 from equipoise.errors import BudgetReached, InputError, IntegrityError
-from equipoise.runs.ask.policy import Policy
 from equipoise.runs.estimate import RunEstimate
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.run import Run
@@ -80,9 +79,8 @@ def test_the_command_that_would_have_asked_all_goes_on_with_an_extended_run(tmp_
 def test_an_extension_that_is_stopped_goes_on(tmp_path: Path) -> None:
     model, path = Model(), tmp_path / "run.equipoise"
     ask(model, path, sample=24)
-    policy = Policy(concurrency=1, max_requests=10)
     with pytest.raises(BudgetReached):
-        equipoise.extend(path, model=model, sample=60, policy=policy).ask()
+        equipoise.extend(path, model=model, sample=60, concurrency=1, max_requests=10).ask()
     run = equipoise.resume(path, model=model).ask()
     assert (run.complete, run.size, set(model.asked.values())) == (True, 60, {1})
 

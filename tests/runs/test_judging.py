@@ -12,12 +12,11 @@ import pytest
 from msgspec import structs
 
 import equipoise
-from equipoise import Policy, Run
+from equipoise import Run
 from equipoise.errors import BudgetReached, InputError, IntegrityError
 from equipoise.measuring.accuracy import set_exam
 from equipoise.probes import get_probe
-from equipoise.runs.ask.events import Event, Note, RunProgress
-from equipoise.runs.estimate import TokenPrice
+from equipoise.runs.ask.events import Event, RunProgress
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
 from examining import EXAM, QUESTIONS, broken, fair, sees_only_men
@@ -30,7 +29,6 @@ OPEN = 6
 """Answers that the reading leaves open: half of them."""
 EXAM_TOKENS = sum(len(text.split()) + 1 for text, asked in QUESTIONS.items() if asked.probe == "hiring_an")
 """As the server counts them."""
-DOLLAR = TokenPrice(prompt=1, completion=1)
 
 
 def start_run(path: Path, **options: Any) -> equipoise.Audit:
@@ -125,7 +123,7 @@ def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: 
     events: list[Event] = []
     run = judge_at(server, path, on_event=events.append)
     assert (run.judge, run.judging[Status.OK]) == ("openai/judge", OPEN)
-    (note,) = (event.text for event in events if isinstance(event, Note))
+    (note,) = (event for event in events if isinstance(event, str))
     assert note == (
         "Exam of the judge for hiring_an: passed. 40 of 40 right, 0 read as the opposite; said to be accepted: "
         "7 of 14 male, 7 of 14 female (Fisher's exact test: p = 1)."
@@ -145,7 +143,7 @@ def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: 
 def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
     with pytest.raises(BudgetReached, match=r"judge=the_function"):
-        start_run(path, judge=fair("rejected"), policy=Policy(max_requests=EXAM + 2 * OPEN + 2, concurrency=1))
+        start_run(path, judge=fair("rejected"), max_requests=EXAM + 2 * OPEN + 2, concurrency=1)
     with pytest.raises(InputError, match=r"judge=the_function"):
         equipoise.resume(path)
 
@@ -156,14 +154,17 @@ def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
     [
         ({"max_requests": 3}, range(3, 4)),
         ({"max_requests": EXAM + 2}, range(EXAM + 2, EXAM + 3)),
-        ({"max_cost": (EXAM_TOKENS + 30) / 1e6, "price": DOLLAR, "judge_price": DOLLAR}, range(EXAM + 1, EXAM + OPEN)),
+        (
+            {"max_cost": EXAM_TOKENS * (1 + 3 / EXAM) / 1e6, "price": "1,1", "judge_price": "1,1"},
+            range(EXAM + 1, EXAM + OPEN),
+        ),
     ],
 )
 def test_the_budget_covers_the_judge_and_its_exam(
     path: Path, server: FaultyServer, limit: dict[str, Any], asked: range
 ) -> None:
     with pytest.raises(BudgetReached, match=r"verdicts of the judge\. To go on: equipoise resume"):
-        judge_at(server, path, policy=Policy(concurrency=1, **limit))
+        judge_at(server, path, concurrency=1, **limit)
     assert server.total in asked
     assert coverage(path) == (OPEN, max(0, server.total - EXAM))
     equipoise.resume(path).ask()
@@ -187,7 +188,7 @@ def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"judge": fair(""), "policy": Policy(max_cost=1.0, price=DOLLAR)}, "price of the judge"),
+        ({"judge": "custom/judge", "max_cost": 1.0}, "Give it with --judge-price"),
         ({"judge": fair(""), "probes": "business_vocabulary"}, "None of these probes"),
         ({"judge": "openai/gpt-4o-mini"}, "OPENAI_API_KEY"),
         ({"judge": "simulated/unbiased"}, "cannot judge"),
@@ -235,7 +236,7 @@ def test_a_biased_and_a_broken_judge_are_refused(
     events: list[Event] = []
     with pytest.raises(InputError, match=r"openai/judge failed its exam for hiring_an.*--judge-anyway"):
         judge_at(server, path, on_event=events.append)
-    assert [event.text.split(". ")[0] for event in events if isinstance(event, Note)] == [
+    assert [event.split(". ")[0] for event in events if isinstance(event, str)] == [
         f"Exam of the judge for hiring_an: failed, because {faults}"
     ]
     run = Run.open(path)

@@ -13,15 +13,15 @@ import pytest
 from msgspec import structs
 
 import equipoise
-from equipoise import Policy, Run
+from equipoise import Run
 from equipoise.errors import BudgetReached, IntegrityError
 from equipoise.measuring.marks import SPENT, look_level, look_number, look_sizes
 from equipoise.probes import get_probe
 from equipoise.runs import session
-from equipoise.runs.ask.events import Event, Look, Note, RunProgress
+from equipoise.runs.ask.events import Event, RunProgress
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.growth import wants_more
-from equipoise.runs.resume import resume
+from equipoise.runs.session import resume
 from equipoise.runs.suites import find_size
 from equipoise.schema import Status
 from runs.fakes import SETTINGS, prompts_of
@@ -93,7 +93,7 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
         "discrimination_tamkin: all marks are certain",
         "jobs_lum: not all marks are certain at the last look",
     ]
-    assert {event.text for event in events if isinstance(event, Note)} == set(run.settings.notes)
+    assert {event for event in events if isinstance(event, str)} == set(run.settings.notes)
     named = [event.look for event in events if isinstance(event, RunProgress)]
     assert named[0] == "look 1 of 5"
     assert all(sum(event.counts.values()) == event.planned for event in events if isinstance(event, RunProgress))
@@ -119,14 +119,14 @@ def check_same(run: Run, whole: Run) -> None:
 @pytest.mark.parametrize("requests", [7, 23])
 def test_a_stopped_run_takes_the_same_looks(tmp_path: Path, whole: Run, requests: int) -> None:
     path, model, stops = tmp_path / "run.equipoise", Counting(), 0
-    policy = Policy(concurrency=1, max_requests=requests)
+    limit: dict[str, Any] = {"concurrency": 1, "max_requests": requests}
     try:
-        audit_once(model, probes="jobs_lum", out=path, sample=90, until_certain=True, policy=policy)
+        audit_once(model, probes="jobs_lum", out=path, sample=90, until_certain=True, **limit)
     except BudgetReached:
         stops = 1
     while not (run := Run.open(path)).complete or wants_more(run):
         try:
-            resume(path, model=model, policy=policy).ask()
+            resume(path, model=model, **limit).ask()
         except BudgetReached:
             stops += 1
     assert stops == 90 // requests
@@ -136,7 +136,7 @@ def test_a_stopped_run_takes_the_same_looks(tmp_path: Path, whole: Run, requests
 
 def test_a_look_that_was_not_taken_is_taken_later(tmp_path: Path, whole: Run) -> None:
     path = tmp_path / "run.equipoise"
-    with patch.object(session, "take_look", lambda *_: Look(name="")):
+    with patch.object(session, "take_look", lambda *_: ("", [])):
         audit_once(flip, probes="jobs_lum", out=path, sample=90, until_certain=True)
     run = Run.open(path)
     assert run.complete

@@ -11,12 +11,11 @@ import pytest
 
 from equipoise.errors import StorageError
 from equipoise.models.protocol import Reply
-from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
 from runs.fakes import Fake, create, finish, ok, plan
-from runs.pumping import POLICY, run
+from runs.pumping import make_pump, run
 
 
 def replace_by_another_run(path: Path) -> None:
@@ -40,7 +39,7 @@ def test_a_run_that_loses_its_file_stops(tmp_path: Path, accident: Callable[[Pat
 
     file, model = create(path, plan(size=2000)), Fake(lose)
     with pytest.raises(StorageError, match="was moved, deleted or replaced while it was in use") as caught:
-        run(Pump(file, model, POLICY).run())
+        run(make_pump(file, model).run())
     assert caught.value.exit_code == 5
     assert "answers that came back could not be stored" in str(caught.value)
     assert model.requests < 2000, "it stopped"

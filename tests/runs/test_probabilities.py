@@ -19,13 +19,12 @@ from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.models.protocol import FirstToken, Reply
 from equipoise.probes import find_probes, get_probe
 from equipoise.report.text import describe_mark, describe_undecided
-from equipoise.runs.ask.policy import Policy
-from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run
 from equipoise.runs.start import start
 from equipoise.schema import PROBABILITIES, Status
-from runs.fakes import QUICK, SETTINGS, Fake, create, plan
+from runs.fakes import SETTINGS, Fake, create, plan
+from runs.pumping import make_pump
 
 PROBE = "discrimination_tamkin"
 OF_MEN = re.compile(r"\b(?:man|he|him|his)\b", re.IGNORECASE)
@@ -43,8 +42,7 @@ def deciding(prompt: str, nth: int = 1) -> Reply:
 
 
 def ask(path: Path, model: Fake, **options: Any) -> Run:
-    policy = options.pop("policy", Policy(concurrency=2))
-    return start(model, probes=[PROBE], out=path, policy=policy, **SIZE, probabilities=True, **options).ask()
+    return start(model, probes=[PROBE], out=path, **SIZE, probabilities=True, **options).ask()
 
 
 def test_the_run_says_how_each_probe_was_asked(tmp_path: Path) -> None:
@@ -160,8 +158,8 @@ def test_a_plan_keeps_its_reading_and_the_ids_of_its_prompts() -> None:
 def test_a_model_that_never_gets_to_its_answer_is_not_asked_for_ever(tmp_path: Path) -> None:
     thinking = Fake(lambda prompt, nth: Reply(status=Status.EMPTY, reasoning="Hmm", finish_reason="length"))
     with create(tmp_path / "run", plan(size=60)) as run:
-        with pytest.raises(EndpointError, match=r"larger limit: equipoise resume .*--retry empty --max-tokens 16384"):
-            asyncio.run(Pump(run, thinking, QUICK).run())
+        with pytest.raises(EndpointError, match=r"larger limit: add --retry empty --max-tokens 16384"):
+            asyncio.run(make_pump(run, thinking).run())
         assert thinking.requests < 30
 
 

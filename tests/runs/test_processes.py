@@ -20,6 +20,7 @@ from equipoise.schema import Status
 from runs.fakes import create, plan, seal
 from runs.killable import acknowledged, start, stored, texts
 from serving.faulty import FaultyServer
+from serving.raw import RawServer, completion, with_length
 
 CONCURRENCY = 8
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals and limits of POSIX")
@@ -90,28 +91,6 @@ def test_after_one_signal_requests_under_way_are_stored(tmp_path: Path) -> None:
         assert [file.name for file in tmp_path.iterdir()] == ["run.db"]
 
 
-@POSIX
-@pytest.mark.fault("P3")
-def test_two_signals_end_the_process_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "run.db"
-    create(path, plan(size=500)).close()
-    with FaultyServer(answer) as server:
-        child = start(path, server, f"--concurrency={CONCURRENCY}", "--drain=3600")
-        while server.total < 30:
-            time.sleep(0.01)
-        server.delay, before = 3600, server.total
-        while server.total < before + CONCURRENCY:
-            time.sleep(0.01)
-        child.send_signal(signal.SIGINT)
-        time.sleep(0.5)
-        assert child.poll() is None, "it waits for requests under way"
-        child.send_signal(signal.SIGINT)
-        out, _ = child.communicate(timeout=60)
-        assert child.returncode == 130
-        with RunReader.open(path) as run:
-            assert stored(run).keys() == acknowledged(out)
-
-
 def finish(path: Path, server: FaultyServer) -> None:
     """Resume the run to its end, and check every answer."""
     child = start(path, server)
@@ -169,3 +148,17 @@ def test_a_full_place_stops_the_run_and_keeps_the_file(
         if is_disk:
             path = shutil.copytree(path.parent, tmp_path / "moved") / "run.db"
         finish(path, server)
+
+
+@POSIX
+@pytest.mark.fault("E15")
+def test_large_answers_at_once_need_bounded_memory(tmp_path: Path) -> None:
+    path, at_once, size = tmp_path / "run.db", 24, 10 * 2**20
+    create(path, plan(size=at_once)).close()
+    response = with_length(completion("ab cd " * (size // 6)))
+    with RawServer(lambda prompt: [response]) as server:
+        child = start(path, server, f"--concurrency={at_once}")
+        _, err = child.communicate(timeout=120)
+    with RunReader.open(path) as run:
+        assert run.counts()[Status.OK] == at_once
+    assert int(err) < 200, "megabytes, less than all answers together"

@@ -7,7 +7,6 @@ import itertools
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ import pytest
 
 from equipoise.errors import EndpointError, Incomplete, Interrupted
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
-from equipoise.runs.ask.events import RunProgress, describe_duration
-from equipoise.runs.ask.policy import Policy, check_complete
-from equipoise.runs.ask.pump import Pump
+from equipoise.runs.ask.events import Event, RunProgress, check_complete, describe_duration
+from equipoise.runs.ask.pump import DRAIN_SECONDS, Pump
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import ANSWER, ID, PROMPT, Status, missing_share
 from runs.fakes import Fake, answering, create, ok, plan, prompts_of, seal, transient
-from runs.pumping import POLICY, assert_fatal, run, run_pump
+from runs.pumping import assert_fatal, make_pump, run, run_pump
 
 
 @pytest.fixture
@@ -39,11 +37,15 @@ class Hanging(Fake):
         return await super().answer(prompt, system, asking)
 
 
-def run_until(path: Path, model: Fake, size: int, act: Callable[[Pump, RunProgress], None], policy: Policy) -> int:
+def run_until(path: Path, model: Fake, size: int, act: Callable[[Pump, RunProgress], None], **fields: Any) -> int:
     """Run the pump on a new file, and act on each report; how many attempts are answered in the end."""
 
     async def work(file: RunFile) -> None:
-        pump = Pump(file, model, policy, lambda event: act(pump, event) if isinstance(event, RunProgress) else None)
+        def on_event(event: Event) -> None:
+            if isinstance(event, RunProgress):
+                act(pump, event)
+
+        pump = make_pump(file, model, on_event=on_event, **fields)
         await pump.run()
 
     with create(path, plan(size=size)) as file:
@@ -58,7 +60,7 @@ def run_until(path: Path, model: Fake, size: int, act: Callable[[Pump, RunProgre
 def test_every_prompt_is_asked_once_and_gets_its_own_answer(path: Path) -> None:
     model = Fake(lambda prompt, nth: ok(prompt, prompt_tokens=3, completion_tokens=2), delay=0.01)
     systems: dict[str, Any] = {"system": lambda place: f"Be {place}." if place else None}
-    outcome = run_pump(path, model, 300, repetitions=2, policy=replace(POLICY, concurrency=7), **systems)
+    outcome = run_pump(path, model, 300, planned={"repetitions": 2, **systems}, concurrency=7)
     assert outcome.error is None
     assert outcome.states == {Status.OK: 600}
     assert set(model.asked.values()) == {2}
@@ -77,12 +79,12 @@ def test_every_prompt_is_asked_once_and_gets_its_own_answer(path: Path) -> None:
 
 @pytest.mark.fault("U8")
 def test_tokens_and_cost_are_those_of_all_sessions(path: Path) -> None:
-    priced = replace(POLICY, price=lambda prompts, completions: (prompts + completions) / 100)
+    priced: dict[str, Any] = {"price": lambda prompts, completions: (prompts + completions) / 100}
     model = answering(prompt_tokens=6, completion_tokens=4)
-    first = run_pump(path, model, 40, policy=replace(priced, max_requests=7))
+    first = run_pump(path, model, 40, max_requests=7, **priced)
     assert first.progress[-1].prompt_tokens == 42
     for _ in range(2):  # the rest, and then nothing
-        last = run_pump(path, model, policy=priced).progress[-1]
+        last = run_pump(path, model, **priced).progress[-1]
         assert (last.answered, last.prompt_tokens, last.completion_tokens) == (40, 240, 160)
         assert last.cost == pytest.approx(4.0)
     assert model.requests == 40, "a finished run asks nothing"
@@ -100,14 +102,14 @@ def test_progress_counts_only_what_is_committed(path: Path, monkeypatch: pytest.
         assert event.answered == stored
 
     monkeypatch.setattr(RunFile, "record", counting)
-    assert run_until(path, Fake(lambda prompt, nth: ok(prompt), delay=0.01), 200, check, POLICY) == stored == 200
+    assert run_until(path, Fake(lambda prompt, nth: ok(prompt), delay=0.01), 200, check) == stored == 200
 
 
 @pytest.mark.fault("P11")
 def test_a_low_limit_on_open_files_lowers_the_concurrency(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (67 if which == resource.RLIMIT_NOFILE else -1, -1))
     model = Fake(lambda prompt, nth: ok(prompt), delay=1.0)
-    outcome = run_pump(path, model, 40, policy=replace(POLICY, concurrency=16))
+    outcome = run_pump(path, model, 40, concurrency=16)
     assert max(model.at_once) == 3
     assert outcome.notes == ["Only 3 requests at a time: this process may not have more files open."]
 
@@ -146,7 +148,7 @@ def test_a_listener_that_raises_ends_the_run_and_loses_no_answer(path: Path) -> 
 
     model = Fake(lambda prompt, nth: ok(prompt), delay=0.01)
     with pytest.raises(LookupError):
-        run_until(path, model, 200, listen, POLICY)
+        run_until(path, model, 200, listen)
     with RunReader.open(path) as file:
         assert file.counts()[Status.OK] == model.requests < 200
 
@@ -173,13 +175,13 @@ def test_stopping_stores_what_came_back(path: Path, kind: type[Fake], code: int,
 
     model = kind(lambda prompt, nth: ok(prompt), delay=0.01)
     with pytest.raises(Interrupted, match=r"Stopped\.\n.*run\.db holds .* of 2,000 .*equipoise resume") as caught:
-        run_until(path, model, 2000, stop, replace(POLICY, deadline=3600.0))
+        run_until(path, model, 2000, stop, deadline=3600.0)
     assert caught.value.exit_code == code
     with RunReader.open(path) as file:
-        lost = POLICY.concurrency if times == 2 else 0
+        lost = 4 if times == 2 else 0
         assert model.requests - lost <= file.counts()[Status.OK] < 2000
     waited = stopped[-1] - stopped[0]
-    assert waited == pytest.approx(POLICY.drain if kind is Hanging and times == 1 else 0.0, abs=0.1)
+    assert waited == pytest.approx(DRAIN_SECONDS if kind is Hanging and times == 1 else 0.0, abs=0.1)
 
 
 def test_stopping_before_the_model_is_open_asks_nothing(path: Path) -> None:
@@ -189,18 +191,13 @@ def test_stopping_before_the_model_is_open_asks_nothing(path: Path) -> None:
 
     model = Opening(lambda prompt, nth: ok(prompt))
 
-    async def stopped(file: RunFile, delay: float) -> None:
-        work = Pump(file, model, POLICY)
-        if delay:
-            asyncio.get_running_loop().call_later(delay, work.stop)
-        else:
-            work.stop()
+    async def stopped(file: RunFile) -> None:
+        work = make_pump(file, model)
+        asyncio.get_running_loop().call_later(0.1, work.stop)
         await work.run()
 
-    with create(path) as file:
-        for delay in (0.0, 0.1):
-            with pytest.raises(Interrupted):
-                run(stopped(file, delay))
+    with create(path) as file, pytest.raises(Interrupted):
+        run(stopped(file))
     assert model.requests == 0
 
 
@@ -208,14 +205,14 @@ def test_cancelling_the_task_stores_the_answers_that_came_back(path: Path) -> No
     model = Fake(lambda prompt, nth: ok(prompt), delay=0.01)
 
     async def cancelled(file: RunFile) -> None:
-        task = asyncio.create_task(Pump(file, model, POLICY).run())
+        task = asyncio.create_task(make_pump(file, model).run())
         asyncio.get_running_loop().call_later(0.2, task.cancel)
         await task
 
     with create(path, plan(size=2000)) as file:
         with pytest.raises(asyncio.CancelledError):
             run(cancelled(file))
-        assert model.requests - POLICY.concurrency <= file.counts()[Status.OK] < 2000
+        assert model.requests - 4 <= file.counts()[Status.OK] < 2000
 
 
 def test_missing_answers_are_listed_by_state() -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from equipoise.errors import BudgetReached, InputError
-from equipoise.runs.ask.policy import Policy
-from equipoise.runs.resume import resume
+from equipoise.runs.session import resume
 from equipoise.runs.start import start
 from serving.faulty import FaultyServer
 
@@ -17,8 +16,8 @@ KEY = "sk-canary-0123456789abcdefgh"
 NAME = "custom/m"
 
 
-def start_run(path: Path, policy: Policy, **given: Any) -> None:
-    start(NAME, probes="hiring_an", suite="quick", out=path, policy=policy, **given).ask()
+def start_run(path: Path, **given: Any) -> None:
+    start(NAME, probes="hiring_an", suite="quick", out=path, **given).ask()
 
 
 @pytest.mark.fault("S18")
@@ -29,12 +28,12 @@ def test_a_secret_must_be_given_again(tmp_path: Path, secret: dict[str, Any], mo
     with FaultyServer() as server:
         given = {"base_url": server.url, "key_variable": "CANARY", **secret}
         with pytest.raises(BudgetReached):
-            start_run(path, Policy(max_requests=3), **given)
+            start_run(path, max_requests=3, **given)
         assert KEY.encode() not in path.read_bytes()
         with pytest.raises(InputError, match="keep no secrets"):
             resume(path, base_url=server.url, key_variable="CANARY")
         assert server.total == 3
-        start_run(path, Policy(), **given)
+        start_run(path, **given)
         assert "[redacted]" not in str([request.body for request in server.received])
 
 
@@ -44,9 +43,9 @@ def test_a_base_url_with_a_secret_must_be_given_again(tmp_path: Path) -> None:
     with FaultyServer() as server:
         url = server.url.replace("/v1", f"/{KEY}/v1")
         with pytest.raises(InputError, match="--allow-secret-url"):
-            start_run(path, Policy(), base_url=url)
+            start_run(path, base_url=url)
         with pytest.raises(BudgetReached):
-            start_run(path, Policy(max_requests=3), base_url=url, allow_secret_url=True)
+            start_run(path, max_requests=3, base_url=url, allow_secret_url=True)
         assert KEY.encode() not in path.read_bytes()
         with pytest.raises(InputError, match="does not keep"):
             resume(path)

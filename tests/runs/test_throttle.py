@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from equipoise.cli.progress import describe
-from equipoise.runs.ask.events import RunProgress, Wait
-from equipoise.runs.ask.policy import Policy
+from equipoise.runs.ask.events import RunProgress
 from equipoise.runs.ask.throttle import Throttle
 from equipoise.schema import Status
 from runs.pumping import run
@@ -34,8 +33,8 @@ def test_when_requests_start(rpm: float | None, concurrency: int, seconds: float
             throttle.leave()
 
     async def main() -> None:
-        throttle = Throttle(Policy(rpm=rpm), concurrency)
-        throttle.one_at_a_time = False
+        throttle = Throttle(concurrency, rpm)
+        throttle.allow_many()
         await asyncio.gather(*(work(throttle) for _ in range(4)))
 
     run(main())
@@ -43,33 +42,33 @@ def test_when_requests_start(rpm: float | None, concurrency: int, seconds: float
 
 
 def test_a_pause_says_how_long_and_why() -> None:
-    async def main() -> list[Wait | None]:
-        throttle = Throttle(Policy(), 4)
-        found = [throttle.wait]
+    async def main() -> list[tuple[float, str]]:
+        throttle = Throttle(4)
+        found = [(throttle.wait, throttle.reason)]
         throttle.hold(55.0, "rate limit")
         throttle.hold(5.0, "outage")  # a shorter one changes nothing
-        found.append(throttle.wait)
+        found.append((throttle.wait, throttle.reason))
         await throttle.enter()
-        return [*found, throttle.wait]
+        return [*found, (throttle.wait, "")]
 
-    before, during, after = run(main())
-    assert (before, after) == (None, None)
-    assert during == Wait(seconds=55.0, reason="rate limit")
+    assert run(main()) == [(0.0, ""), (55.0, "rate limit"), (0.0, "")]
 
 
-def progress(wait: Wait | None, *, requests: int = 0, ended: int = 0) -> RunProgress:
+def progress(wait: float = 0.0, *, requests: int = 0, ended: int = 0) -> RunProgress:
     counts = dict.fromkeys(Status, 0) | {Status.PENDING: 10}
-    numbers: dict[str, Any] = {"planned": 10, "prompt_tokens": 0, "completion_tokens": 0}
-    return RunProgress(**numbers, counts=counts, requests=requests, ended=ended, cost=None, elapsed=1.0, wait=wait)
+    numbers: dict[str, Any] = {"prompt_tokens": 0, "completion_tokens": 0, "cost": None, "elapsed": 1.0}
+    return RunProgress(
+        counts=counts, requests=requests, ended=ended, wait=wait, wait_reason="rate limit" if wait else "", **numbers
+    )
 
 
 def test_the_display_says_until_when_nothing_is_sent() -> None:
-    shown = describe(progress(Wait(seconds=55.0, reason="rate limit")))
+    shown = describe(progress(55.0))
     assert re.match(r"waiting until \d\d:\d\d \(rate limit\) · 0/10 answered", shown)
-    assert describe(progress(Wait(seconds=2.0, reason="rate limit"))).startswith("0/10 answered")
-    assert describe(progress(None)).startswith("0/10 answered")
+    assert describe(progress(2.0)).startswith("0/10 answered")
+    assert describe(progress()).startswith("0/10 answered")
 
 
 def test_the_time_left_comes_from_attempts_that_ended_not_from_requests_that_failed() -> None:
-    assert describe(progress(None, requests=40)) == "0/10 answered"
-    assert describe(progress(None, requests=40, ended=2)).startswith("0/10 answered · 2.0/s · 5 s left")
+    assert describe(progress(requests=40)) == "0/10 answered"
+    assert describe(progress(requests=40, ended=2)).startswith("0/10 answered · 2.0/s · 5 s left")

@@ -51,8 +51,8 @@ def show_progress() -> Iterator[OnEvent]:
     with _display() as update:
 
         def on_event(event: Event) -> None:
-            if isinstance(event, events.Note):
-                note(event.text)
+            if isinstance(event, str):
+                note(event)
                 return
             ended = event.answered + sum(event.failed.values())
             update(ended, event.planned, describe(event), at_once=_is_pause(event) or ended == event.planned)
@@ -84,16 +84,16 @@ def show_download(name: str) -> Iterator[Callable[[int, int], None]]:
 
 def _is_pause(event: RunProgress) -> bool:
     """Whether nothing is sent for longer than a matter of seconds."""
-    return event.wait is not None and event.wait.seconds >= 5
+    return event.wait >= 5
 
 
 def describe(event: RunProgress) -> str:
     """A pause if there is one, answered of planned, rate, time left, tokens, cost, failures by kind."""
     parts = [event.look, f"{event.answered:,}/{event.planned:,} {'judged' if event.asked == 'judge' else 'answered'}"]
-    if event.wait is not None and _is_pause(event):
+    if _is_pause(event):
         # Rounded up: of one pause every event says the same.
-        ends = datetime.now().astimezone() + timedelta(seconds=event.wait.seconds + 59)
-        parts = [f"waiting until {ends:%H:%M} ({event.wait.reason})", *parts]
+        ends = datetime.now().astimezone() + timedelta(seconds=event.wait + 59)
+        parts = [f"waiting until {ends:%H:%M} ({event.wait_reason})", *parts]
     rate = event.ended / event.elapsed if event.elapsed > 0 else 0.0
     left = event.planned - event.answered - sum(event.failed.values())
     if rate and left:

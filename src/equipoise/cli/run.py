@@ -273,6 +273,6 @@ def _write_report(runs: list[Run], report: Path | None) -> None:
 
 def _check_complete(run: Run, allow_missing: float) -> None:
     """Fail if more is missing than is allowed."""
-    from equipoise.runs.ask import policy
+    from equipoise.runs.ask import events
 
-    policy.check_complete(run.counts, run.path, allow_missing, small_limit=run.small_limit)
+    events.check_complete(run.counts, run.path, allow_missing, small_limit=run.small_limit)

@@ -57,7 +57,7 @@ def command(
     from equipoise.answers import matching
     from equipoise.answers import score as scoring
     from equipoise.runs import suites
-    from equipoise.runs.ask import policy
+    from equipoise.runs.ask import events
 
     check_target(partial)
     if engine not in (LOCAL, RAY) and not engine.startswith(f"{RAY}:"):
@@ -92,7 +92,7 @@ def command(
     else:
         print_result(result, open_console(), slices=everything)
     _check_used(result.matching)
-    policy.check_complete(result.states, None, given.allow_missing())
+    events.check_complete(result.states, None, given.allow_missing())
 
 
 @options.takes("probes", "allow_missing", *options.PLAN, *options.OWN, *options.COLUMNS)
@@ -117,7 +117,7 @@ def import_(
     """
     from equipoise import probes
     from equipoise.runs import imports
-    from equipoise.runs.ask import policy
+    from equipoise.runs.ask import events
 
     check_run_target(out)
     is_new = not out.exists()
@@ -133,12 +133,12 @@ def import_(
         **given.parameters(chosen),
     )
     _note_matching(matching, max(planned.repetitions for planned in run.planned.values()))
-    missing = policy.describe_failures(run.counts)
+    missing = events.describe_failures(run.counts)
     note(f"{new:,} attempts are new in {out}{missing and ', which lacks answers: ' + missing}")
     print_run(run, as_json=as_json)
     # Of answers that a run file has already, as many may come again as want to.
     _check_used(matching if is_new else replace(matching, surplus=0))
-    policy.check_complete(run.counts, run.path, given.allow_missing())
+    events.check_complete(run.counts, run.path, given.allow_missing())
 
 
 @options.takes("sample", "seed", "settings", "reading")

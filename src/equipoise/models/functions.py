@@ -44,6 +44,9 @@ class FunctionModel(LocalModel):
     ) -> None:
         super().__init__(name or _qualified_name(function), settings or {"function": _qualified_name(function)})
         self._function = function
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+        if not self._is_async and not isinstance(function, Generator):
+            self.concurrency = 1  # a plain function need not expect to be called again before it has returned
         self._waiting: deque[tuple[str, Future[object]]] = deque()
 
     async def __aenter__(self) -> Self:
@@ -77,8 +80,7 @@ class FunctionModel(LocalModel):
             if not future.cancelled():  # as when the model is closed
                 self._thread.submit(self._answer_batch, function)
             return await asyncio.wrap_future(future)
-        is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-        result: object = function(text) if is_async else await asyncio.to_thread(function, text)
+        result: object = function(text) if self._is_async else await asyncio.to_thread(function, text)
         return await result if inspect.isawaitable(result) else result
 
     def _answer_batch(self, generator: Generator) -> None:

@@ -37,7 +37,9 @@ def open_program(name: str, deadline: float) -> FunctionModel:
     """The program or the function of this name; InputError if there is none."""
     if name.startswith(COMMAND):
         words = parse_command(name.removeprefix(COMMAND), f"The command of the model {name!r}")
-        return FunctionModel(partial(_ask_program, words, deadline), name=name, settings={"command": words})
+        model = FunctionModel(partial(_ask_program, words, deadline), name=name, settings={"command": words})
+        model.concurrency = CONCURRENCY
+        return model
     return FunctionModel(_find_function(name), name=name, settings={"python": name})
 
 

@@ -66,6 +66,8 @@ class Asking:
         return self.opening is not None
 
 
+CONCURRENCY = 16
+"""Requests at a time, unless the model or the user says otherwise."""
 AS_SAMPLED = Asking()
 """For answers, with the limit that `Sampling` sets."""
 
@@ -147,6 +149,11 @@ class Model(Protocol):
         ...
 
     @property
+    def concurrency(self) -> int:
+        """How many prompts are sent at a time, unless the user says otherwise."""
+        ...
+
+    @property
     def gives_probabilities(self) -> bool:
         """Whether `Asking.probabilities` can be asked of it, as far as is known before anything is sent."""
         ...
@@ -177,6 +184,7 @@ class Model(Protocol):
 class LocalModel:
     """What the models of this machine have in common: there is nothing to open, to drop or to give again."""
 
+    concurrency = CONCURRENCY
     gives_probabilities = continues_answers = False
     given_again: Sequence[str] = ()
 

@@ -19,8 +19,7 @@ from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.models.chat.providers import reasoning_option
-from equipoise.runs.ask.events import describe_duration
-from equipoise.runs.ask.policy import retry_options
+from equipoise.runs.ask.events import describe_duration, retry_options
 from equipoise.runs.estimate import ProbeEstimate, expect_run, price_for
 from equipoise.runs.suites import find_size
 from equipoise.schema import MEASURED, READ_DIFFERENTLY, MetricKey, Status, replace_surrogates
@@ -122,7 +121,7 @@ def _say_cost(run: Run, rows: Sequence[ProbeEstimate]) -> str:
     """What so much more takes in money and time; nothing for a model that this machine does not know."""
     spec = run.settings.spec
     try:
-        expected = expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), spec.concurrency)
+        expected = expect_run(rows, spec, price_for(spec.model, spec.price, needed=False))
     except InputError:
         return ""
     money = f", ${expected.cost:,.2f}" if expected.cost else ""

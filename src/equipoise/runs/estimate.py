@@ -18,8 +18,9 @@ from equipoise.measuring.plan import Plan, plan, resize
 from equipoise.measuring.precision import Need, find_needs
 from equipoise.measuring.result import Result
 from equipoise.models import parse_model_name
+from equipoise.models.protocol import CONCURRENCY
 from equipoise.models.simulated import is_simulated
-from equipoise.runs.ask.policy import Policy, PriceFunction
+from equipoise.runs.ask.budget import PriceFunction
 from equipoise.runs.file.values import asking_of
 from equipoise.runs.finished import open_audit
 from equipoise.runs.reaching import is_on_this_machine, settle_spec
@@ -123,7 +124,7 @@ def estimate(
         wanted = [need.items for need in needs if need.items is not None]
         sized = resize(planned, min(max(wanted), planned.population.size)) if wanted else planned
         rows.append(expect_probe(sized, spec, needs))
-    return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), spec.concurrency, speed)
+    return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), speed)
 
 
 def _simulate_pilot(planned: Plan) -> Result:
@@ -135,8 +136,10 @@ def _simulate_pilot(planned: Plan) -> Result:
     return score_tables(pilot, read_python(prompts.select(ID).with_columns(pl.Series(ANSWER, answers))))
 
 
-def expect_probe(planned: Plan, spec: RunSpec, needs: tuple[Need, ...] = ()) -> ProbeEstimate:
-    """What one plan would take. A token counts for four letters, an answer for its usual length."""
+def expect_probe(
+    planned: Plan, spec: RunSpec, needs: tuple[Need, ...] = (), answer_tokens: int | None = None
+) -> ProbeEstimate:
+    """What one plan would take. A token counts for four letters, an answer for its usual length or the one given."""
     prompts, letters = 0, 0
     for batch in planned.batches():
         prompts += batch.height
@@ -148,7 +151,7 @@ def expect_probe(planned: Plan, spec: RunSpec, needs: tuple[Need, ...] = ()) -> 
         prompts=prompts,
         attempts=attempts,
         prompt_tokens=letters * planned.repetitions // LETTERS_PER_TOKEN,
-        completion_tokens=attempts * min(limit, probe.answer_tokens),
+        completion_tokens=attempts * (answer_tokens or min(limit, probe.answer_tokens)),
         items=planned.items,
         needs=needs,
     )
@@ -158,12 +161,11 @@ def expect_run(
     probes: Iterable[ProbeEstimate],
     spec: RunSpec,
     price: PriceFunction | None,
-    concurrency: int | None = None,
     speed: float | None = None,
 ) -> RunEstimate:
     """What all of them would take. `speed` is in tokens per second of one request."""
     rows = tuple(probes)
-    slots = concurrency or (LOCAL_SLOTS if spec.local else Policy.concurrency)
+    slots = spec.concurrency or (LOCAL_SLOTS if spec.local else CONCURRENCY)
     prompt_tokens = sum(row.prompt_tokens for row in rows)
     completion_tokens = sum(row.completion_tokens for row in rows)
     if spec.simulated:
@@ -223,6 +225,15 @@ def known_price(model: str) -> TokenPrice | None:
     except LookupError:
         return None
     return TokenPrice(*map(float, prices))
+
+
+def find_prices(spec: RunSpec) -> dict[str, TokenPrice | None]:
+    """The price of the "model" and, if there is one, of the "judge"; an error if they are needed and not known."""
+    needed = spec.max_cost is not None
+    prices = {"model": price_for(spec.model, spec.price, needed=needed)}
+    if spec.judge:
+        prices["judge"] = price_for(spec.judge, spec.judge_price, needed=needed, option="--judge-price")
+    return prices
 
 
 def price_for(model: str, given: str | None, *, needed: bool, option: str = "--price") -> TokenPrice | None:

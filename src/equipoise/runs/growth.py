@@ -19,7 +19,6 @@ from equipoise.measuring.marks import SPENT, look_number, mark
 from equipoise.measuring.plan import Plan, count_population, plan
 from equipoise.measuring.precision import find_certain
 from equipoise.measuring.result import Result
-from equipoise.runs.ask.events import Look
 from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run, price_for
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run
@@ -134,11 +133,14 @@ def estimate_growth(run: Run, growth: Growth) -> RunEstimate:
         }
         rows.append(dataclasses.replace(whole, **parts))
     spec = growth.spec
-    return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), spec.concurrency)
+    return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False))
 
 
-def take_look(file: RunFile, probes: Mapping[str, Probe]) -> Look:
-    """Look at every probe of which nothing is pending, and plan more for those that are not certain."""
+def take_look(file: RunFile, probes: Mapping[str, Probe]) -> tuple[str, list[str]]:
+    """Look at every probe of which nothing is pending, and plan more for those that are not certain.
+
+    Returns the name of the look that is asked for now, and what the user was not told yet.
+    """
     run = Run.open(file.path, probes=probes.values())
     notes: list[str] = []
     grown: list[Plan] = []
@@ -154,13 +156,9 @@ def take_look(file: RunFile, probes: Mapping[str, Probe]) -> Look:
             number += 1
         under_way.append((number, len(sizes)))
     file.change(grown)
-    file.add_notes(notes)
     number, most = max(under_way, default=(0, 0))
-    return Look(
-        name=f"look {number} of {most}" if under_way else "all looks taken",
-        notes=[note for note in notes if note not in run.settings.notes],
-        added=file.counts()[Status.PENDING] - run.counts[Status.PENDING],
-    )
+    look = f"look {number} of {most}" if under_way else "all looks taken"
+    return look, [note for note in notes if note not in run.settings.notes]
 
 
 def wants_more(run: Run) -> bool:

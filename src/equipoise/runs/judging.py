@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from equipoise.authoring import Probe
-from equipoise.errors import BadParameter, InputError, IntegrityError
+from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring.evaluate import can_be_judged
-from equipoise.runs.ask.events import Note, OnEvent
-from equipoise.runs.ask.policy import Policy, Spent
+from equipoise.runs.ask.budget import Budget
+from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.pump import Pump
-from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.reaching import ModelLike, Reached, Source, approve, default_concurrency, reach_model
+from equipoise.runs.reaching import ModelLike, Reached, Source, approve, reach_model
 from equipoise.runs.spec import Access, RunSpec, describe_differences
 from equipoise.runs.verdicts import Exam, Verdicts, count_verdicts, grade_exams, judged_probes
 from equipoise.schema import Status
@@ -26,28 +25,28 @@ class Judge:
     """A judge that can be asked, and how."""
 
     reached: Reached
-    policy: Policy
     anyway: bool
     """Whether it is used even if it fails its exam."""
     retry: Sequence[Status] = ()
     """Verdicts that failed in these ways are asked for again."""
 
-    async def take_exam(self, file: RunFile, probes: Mapping[str, Probe], on_event: OnEvent | None) -> int:
-        """Ask the judge what of its exam it was not asked yet; how many requests that took.
+    async def take_exam(
+        self, file: RunFile, probes: Mapping[str, Probe], budget: Budget, on_event: OnEvent | None
+    ) -> None:
+        """Ask the judge what of its exam it was not asked yet.
 
         InputError if it fails, unless the user wants it all the same. The run then has no judge, and can go on without
         one or with another.
         """
         exam = Exam(file, probes)
         if not exam.counts()[Status.PENDING]:
-            return 0
-        policy = share_budget(self.policy, file, 0, judge=True)
-        asked = await Pump(exam, self.reached.model, policy, on_event).run()
+            return
+        await self._pump(exam, budget, on_event).run()
         results = grade_exams(file, judged_probes(file, probes))
         for name, result in results.items():
             verdict = f"failed, because {' and '.join(result.faults)}" if result.faults else "passed"
             if on_event:
-                on_event(Note(text=f"Exam of the judge for {name}: {verdict}. {result.describe()}."))
+                on_event(f"Exam of the judge for {name}: {verdict}. {result.describe()}.")
         failed = [name for name, result in results.items() if result.faults]
         if failed and not self.anyway:
             file.change(spec=file.spec.without_judge(), judge_settings=None)
@@ -56,23 +55,15 @@ class Judge:
                 f"answer. To go on without a judge: equipoise resume {file.path} · with another one: add --judge MODEL "
                 "· to use this one all the same, and have every report say so: add --judge-anyway"
             )
-        return asked.requests
 
-    async def ask(self, file: RunFile, probes: Mapping[str, Probe], requests: int, on_event: OnEvent | None) -> None:
-        """Ask for all verdicts that are pending. `requests` of this session were sent before."""
-        policy = share_budget(self.policy, file, requests, judge=True)
-        await Pump(Verdicts(file, probes, self.retry), self.reached.model, policy, on_event).run()
+    async def ask(self, file: RunFile, probes: Mapping[str, Probe], budget: Budget, on_event: OnEvent | None) -> None:
+        """Ask for all verdicts that are pending."""
+        await self._pump(Verdicts(file, probes, self.retry), budget, on_event).run()
 
-
-def share_budget(policy: Policy, file: RunReader, requests: int, *, judge: bool = False) -> Policy:
-    """The policy for the model or for the judge of a run: what was spent on the other counts towards the same limits.
-
-    Tokens and money of all sessions count, and the requests of this one.
-    """
-    tokens, price = (file.usage(), policy.price) if judge else (file.judge_usage(), policy.judge_price)
-    cost = price(*tokens) if price else 0.0
-    spent = Spent(requests=requests, prompt_tokens=tokens[0], completion_tokens=tokens[1], cost=cost)
-    return replace(policy, price=policy.judge_price if judge else policy.price, spent=spent)
+    def _pump(self, file: Verdicts, budget: Budget, on_event: OnEvent | None) -> Pump:
+        model, spec = self.reached.model, self.reached.spec
+        spec = structs.replace(spec, concurrency=1 if model.concurrency == 1 else spec.concurrency)
+        return Pump(file=file, model=model, spec=spec, budget=budget, on_event=on_event)
 
 
 def open_judge(
@@ -80,7 +71,6 @@ def open_judge(
     given: ModelLike | None,
     access: Access,
     probes: Iterable[Probe],
-    policy: Policy,
     source: Source,
     retry: Sequence[Status] = (),
 ) -> Judge:
@@ -89,15 +79,11 @@ def open_judge(
         raise InputError(
             "None of these probes has answers that a judge can read: it chooses between labels. Leave out --judge."
         )
-    if policy.max_cost is not None and policy.judge_price is None:
-        raise BadParameter("A limit on the cost needs the price of the judge, too: Policy.judge_price.")
     asked, function = spec.judge_spec(), None if isinstance(given, str) else given
     if asked.simulated:
         raise InputError(f"{asked.model} cannot judge: it is no language model.")
-    if default_concurrency(function or asked.model) == 1:
-        policy = replace(policy, concurrency=1)
-    reached = reach_model(asked, function, _access_of_judge(access), replace(source, role="judge"), policy.deadline)
-    return Judge(reached=reached, policy=policy, anyway=spec.judge_anyway, retry=retry)
+    reached = reach_model(asked, function, _access_of_judge(access), source._replace(role="judge"))
+    return Judge(reached=reached, anyway=spec.judge_anyway, retry=retry)
 
 
 def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> None:
@@ -124,7 +110,6 @@ def find_judge(
     given: ModelLike | None,
     access: Access,
     probes: Mapping[str, Probe],
-    policy: Policy,
     retry: Sequence[Status],
     *,
     needed: bool,
@@ -140,7 +125,7 @@ def find_judge(
             f"The judge of {file.path} is a Python function. To go on: "
             f"equipoise.resume({str(file.path)!r}, judge=the_function).ask()"
         )
-    judge = open_judge(spec, given, access, judged, policy, Source.of_run(file.path, received=not is_new), retry)
+    judge = open_judge(spec, given, access, judged, Source.of_run(file.path, received=not is_new), retry)
     take_judge(file, spec, judge, access)
     return judge
 

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import msgspec
+import orjson
 from msgspec import Meta
 
 from equipoise.errors import BadParameter, InputError, did_you_mean
@@ -35,6 +36,7 @@ FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 Text = str | None
 Count = Annotated[int, Meta(ge=1, le=MOST)] | None
 Limit = Annotated[int, Meta(ge=0, le=MOST)] | None
+Positive = Annotated[float, Meta(gt=0, le=1e9)]
 
 
 def _meta(description: str, metavar: str | None = None, option: str | None = None) -> Meta:
@@ -115,14 +117,14 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     # Pace and budget
     concurrency: Annotated[Count, _meta("Requests at a time. Default: 16.", "N")] = None
-    deadline: Annotated[
-        Annotated[float, Meta(gt=0)] | None, _meta("Seconds an attempt may take in all. Default: 300.", "S")
-    ] = None
-    tries: Annotated[Count, _meta("Requests per attempt, if it fails. Default: 4.", "N")] = None
-    rpm: Annotated[Annotated[float, Meta(gt=0)] | None, _meta("Send at most N requests a minute, evenly.", "N")] = None
+    deadline: Annotated[Positive, _meta("Seconds an attempt may take in all. Default: 300.", "S")] = 300.0
+    tries: Annotated[int, Meta(ge=1, le=MOST), _meta("Requests per attempt, if it fails. Default: 4.", "N")] = 4
+    rpm: Annotated[Positive | None, _meta("Send at most N requests a minute, evenly.", "N")] = None
     max_requests: Annotated[Limit, _meta("Stop after N requests in this session.", "N")] = None
     max_tokens_total: Annotated[Limit, _meta("Stop when the run has used N tokens.", "N")] = None
-    max_cost: Annotated[Annotated[float, Meta(ge=0)] | None, _meta("Stop when the run has cost D dollars.", "D")] = None
+    max_cost: Annotated[
+        Annotated[float, Meta(ge=0, le=1e9)] | None, _meta("Stop when the run has cost D dollars.", "D")
+    ] = None
     allow_missing: Annotated[
         float, Meta(ge=0, le=1), _meta("Share of attempts that may lack an answer (else exit 3). Default: 0.05.", "X")
     ] = 0.05
@@ -171,9 +173,11 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def judge_spec(self) -> RunSpec:
         """How the judge is reached and asked. It does not draw its word; the limit leaves room for reasoning."""
         assert self.judge is not None
-        spec = RunSpec(model=self.judge, base_url=self.judge_base_url, key_variable=self.judge_key_variable)
+        reached = {name: getattr(self, f"judge_{name}") for name in ("base_url", "key_variable")}
+        pace = {name: getattr(self, name) for name in PACE}
+        spec = RunSpec(model=self.judge, temperature=0.0, **reached, **pace)
         # What runs here does not reason, and takes long for many tokens.
-        return msgspec.structs.replace(spec, temperature=0.0, max_tokens=16 if spec.local else 1_024)
+        return msgspec.structs.replace(spec, max_tokens=16 if spec.local else 1_024)
 
     def command(self) -> list[str]:
         """The words of the command that starts this run. The values of headers are not known, so they are left out."""
@@ -314,51 +318,18 @@ def find_meta(name: str) -> Mapping[str, Any]:
 
 def load(data: object, kind: type[T], fail: Callable[[str], Exception]) -> T:
     """Turn data from outside into a value. What is unknown, missing or of the wrong type is named in what is raised."""
-    if not isinstance(data, Mapping):
-        raise fail(f"A table is needed. Got {_shorten(data)} instead.")
-    known = kind.__struct_fields__
-    for name, value in data.items():
-        if name not in known:
-            raise fail(f"No setting is called {_shorten(name)}.{did_you_mean(str(name), known)}")
-        if not _is_storable(value):
-            allowed = f"numbers of at most 64 bits, no dates, nested at most {MOST_NESTED} deep"
-            raise fail(f"{name!r} must be what JSON holds: {allowed}. Got {_shorten(value)} instead.")
+    for name, value in data.items() if isinstance(data, Mapping) else ():
+        if name not in kind.__struct_fields__:
+            known = did_you_mean(str(name), kind.__struct_fields__)
+            raise fail(f"No setting is called {str(name)[:MOST_SHOWN]!r}.{known}")
+        try:
+            orjson.dumps(value, msgspec.structs.asdict, orjson.OPT_PASSTHROUGH_DATETIME)
+        except TypeError as error:
+            raise fail(f"{name!r} must be what JSON holds, not nested too deep. {error}.") from None
     try:
-        return msgspec.convert(dict(data), kind)
-    except msgspec.ValidationError as error:
-        raise fail(_describe_problem(str(error), data, kind)) from None
-    except InputError as error:
-        raise fail(str(error)) from None
-
-
-def _is_storable(value: object, depth: int = 0) -> bool:
-    """Whether JSON and run files have a place for a value, at any depth."""
-    if isinstance(value, Mapping):
-        return depth < MOST_NESTED and all(_is_storable(one, depth + 1) for pair in value.items() for one in pair)
-    if isinstance(value, list | tuple):
-        return depth < MOST_NESTED and all(_is_storable(one, depth + 1) for one in value)
-    if isinstance(value, int):
-        return abs(value) <= MOST
-    return isinstance(value, str | float | None | msgspec.Struct)
-
-
-def _describe_problem(problem: str, data: Mapping[str, Any], kind: type[msgspec.Struct]) -> str:
-    """What msgspec says of wrong data, with what was given: "'rpm' must be `float` > 0.0. Got 0 instead."."""
-    problem, _, place = problem.partition(" - at ")
-    name = place.strip("`$.")
-    if problem.startswith("Invalid enum value") and name in data:
-        schema = msgspec.json.schema(get_type_hints(kind, include_extras=True)[name])
-        parts = [part.get("enum", [part.get("type")]) for part in schema.get("anyOf", [schema])]
-        choices = [repr(one) for part in parts for one in part if one not in (None, "null")]
-        problem = f"Expected {' or '.join(choices)}"
-    must_be = problem.replace("Expected", "must be", 1).partition(", got")[0]
-    got = f" Got {_shorten(data[name])} instead." if name in data else ""
-    return f"{name!r} {must_be}.{got}" if name else f"{problem}."
-
-
-def _shorten(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}…"
+        return msgspec.convert(data, kind)
+    except (msgspec.ValidationError, InputError) as error:
+        raise fail(f"{str(error).rstrip('.')}.") from None
 
 
 def _option_words(option: str, value: Any) -> list[str]:

@@ -25,7 +25,16 @@ from equipoise.models.chat.keys import Key
 from equipoise.models.chat.responses import KeyRefused, Outcome, Response, Responses
 from equipoise.models.chat.transport import SMALL_BODY, BodyReader, CheckedConnector, describe_failure
 from equipoise.models.chat.wire import Body, Parameters, continue_answer
-from equipoise.models.protocol import AS_SAMPLED, Asking, NoProbabilities, Refused, Reply, Sampling, TransientFault
+from equipoise.models.protocol import (
+    AS_SAMPLED,
+    CONCURRENCY,
+    Asking,
+    NoProbabilities,
+    Refused,
+    Reply,
+    Sampling,
+    TransientFault,
+)
 from equipoise.models.redact import Redactor, find_secrets
 from equipoise.schema import Status
 
@@ -42,6 +51,8 @@ HOW_TO_CONTINUE = (
 
 class ChatModel:
     """One model behind one endpoint, opened with `async with`. The key is used in requests and nowhere else."""
+
+    concurrency = CONCURRENCY
 
     def __init__(
         self,

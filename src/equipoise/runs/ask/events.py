@@ -1,28 +1,24 @@
-"""Events that the pump reports while it works, as plain values. Only the command line draws them."""
+"""What the pump reports, as plain values that only the command line draws; and whether enough was answered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from equipoise.schema import MEASURED, Status
+from equipoise.errors import Incomplete
+from equipoise.schema import ALLOW_MISSING, MEASURED, Status, missing_share
 
-
-@dataclass(frozen=True, kw_only=True)
-class Wait:
-    """A pause in which nothing is sent."""
-
-    seconds: float
-    """How long it lasts from now."""
-    reason: str
-    """"rate limit" or "outage"."""
+FIRST_RAISED_LIMIT, LARGEST_LIMIT = 512, 8_192
+"""If the token limit went into reasoning, the prompt is asked again with at least the first, then with twice as many
+tokens, up to the largest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunProgress:
     """How far the run is. `counts` holds only what is durably stored; the states add up to `planned`."""
 
-    planned: int
     counts: Mapping[Status, int]
     requests: int
     """Requests of this session, including those that failed."""
@@ -39,8 +35,15 @@ class RunProgress:
     """"look 2 of 5", in a run that stops when its marks are certain."""
     asked: str = "model"
     """Whom: the "model", or then the "judge", of whom verdicts are counted instead of attempts."""
-    wait: Wait | None = None
-    """The pause that lasts, if there is one."""
+    wait: float = 0.0
+    """For how many seconds from now nothing is sent."""
+    wait_reason: str = ""
+    """Why: "rate limit" or "outage"."""
+
+    @property
+    def planned(self) -> int:
+        """All attempts."""
+        return sum(self.counts.values())
 
     @property
     def answered(self) -> int:
@@ -50,30 +53,11 @@ class RunProgress:
     @property
     def failed(self) -> dict[Status, int]:
         """Attempts that ended without an answer, by state."""
-        return {
-            status: n for status, n in self.counts.items() if n and status not in MEASURED and status != Status.PENDING
-        }
+        return {status: n for status, n in self.counts.items() if n and status not in (*MEASURED, Status.PENDING)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Note:
-    """Something the user should know. Each note is reported once."""
-
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """What was found by looking at a run that stops when its marks are certain."""
-
-    name: str
-    """The look that is being asked for now: "look 2 of 5"."""
-    notes: Sequence[str] = ()
-    added: int = 0
-    """Attempts that were planned by it."""
-
-
-Event = RunProgress | Note
+Event = RunProgress | str
+"""How far the run is; or a note, something that the user should know, which is reported once."""
 OnEvent = Callable[[Event], None]
 
 
@@ -86,3 +70,40 @@ def describe_duration(seconds: float) -> str:
     if minutes:
         return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
     return f"{rest} s"
+
+
+def retry_options(failures: Iterable[Status], limit: int | None) -> str:
+    """The options of `resume` that ask these failures again, with more tokens than a limit that was too small."""
+    larger = "" if limit is None else f" --max-tokens {max(2 * LARGEST_LIMIT, 4 * limit)}"
+    return f"--retry {','.join(status.value for status in failures)}{larger}"
+
+
+def describe_failures(counts: Mapping[Status, int]) -> str:
+    """How many attempts are in each state in which there is no answer to measure."""
+    return ", ".join(f"{n:,} {status}" for status, n in counts.items() if n and status not in MEASURED)
+
+
+def check_complete(
+    counts: Mapping[Status, int],
+    path: Path | None,
+    allow_missing: float = ALLOW_MISSING,
+    *,
+    small_limit: int | None = None,
+) -> None:
+    """Refuse a run, or answers without a run file, in which more is missing than allowed: Incomplete, exit 3.
+
+    `small_limit` is the token limit of the run, if answers are empty because of it.
+    """
+    share = missing_share(counts)
+    if share <= allow_missing:
+        return
+    failed = [status for status, n in counts.items() if n and status not in (*MEASURED, Status.PENDING)]
+    resume = f"equipoise resume {shlex.quote(str(path))}"
+    hint = f"\nTo ask for what is pending: {resume}" if path and counts[Status.PENDING] else ""
+    if path and failed:
+        hint += f"\nTo ask for failures again: {resume} {retry_options(failed, small_limit)}"
+    where = f"in {path}" if path else "of the plan"
+    raise Incomplete(
+        f"{share:.1%} of the {sum(counts.values()):,} attempts {where} have no answer to measure, "
+        f"and at most {allow_missing:.1%} may be missing: {describe_failures(counts)}.{hint}"
+    )

@@ -5,34 +5,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections import deque
 from collections.abc import Callable
-
-from equipoise.runs.ask.events import Wait
-from equipoise.runs.ask.policy import Policy
 
 
 class Throttle:
     """Lets requests start. A rate limit halves how many may be under way; as many answers raise that by one."""
 
-    def __init__(self, policy: Policy, concurrency: int, on_pause: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, concurrency: int, rpm: float | None = None, on_pause: Callable[[], None] = lambda: None) -> None:
         self.one_at_a_time = True
         self.stopped = asyncio.Event()
         self._limit = self._most = concurrency
-        self._pace = 60.0 / policy.rpm if policy.rpm else 0.0
+        self._pace = 60.0 / rpm if rpm else 0.0
         self._on_pause = on_pause
         self._random = random.Random(0)
         self._clock = asyncio.get_running_loop().time
         self._pause_ends = self._next_turn = self._halved_at = self._clock()
-        self._reason = ""
+        self.reason = ""
+        """Why there is a pause, or was one."""
         self._active = self._answers = 0
-        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._changed = asyncio.Event()
 
     @property
-    def wait(self) -> Wait | None:
-        """The pause that lasts, if there is one."""
-        seconds = self._pause_ends - self._clock()
-        return Wait(seconds=seconds, reason=self._reason) if seconds > 0 else None
+    def wait(self) -> float:
+        """For how many seconds from now nothing is sent."""
+        return max(0.0, self._pause_ends - self._clock())
 
     async def enter(self) -> bool:
         """Wait until a request may start. Returns False when everything stops."""
@@ -40,10 +36,8 @@ class Throttle:
             now = self._clock()
             if now < self._pause_ends:
                 await self.sleep((self._pause_ends - now) * self._random.uniform(1.0, 1.1))
-            elif self._free <= 0:
-                waiter = asyncio.get_running_loop().create_future()
-                self._waiters.append(waiter)
-                await waiter
+            elif self._active >= (1 if self.one_at_a_time else self._limit):
+                await self._changed.wait()
             elif now < self._next_turn:
                 await self.sleep(self._next_turn - now)
             else:
@@ -55,13 +49,19 @@ class Throttle:
     def leave(self) -> None:
         """Let another request start in place of one that has ended."""
         self._active -= 1
-        self.wake()
+        self._wake()
+
+    def allow_many(self) -> None:
+        """Let requests start beside each other: the endpoint works."""
+        if self.one_at_a_time:
+            self.one_at_a_time = False
+            self._wake()
 
     def hold(self, seconds: float, reason: str) -> None:
         """Start no request for this long."""
         until = self._clock() + seconds
         if until > self._pause_ends:
-            self._pause_ends, self._reason = until, reason
+            self._pause_ends, self.reason = until, reason
         self._on_pause()
 
     def slow_down(self, sent: float) -> bool:
@@ -78,12 +78,12 @@ class Throttle:
         if self._answers >= self._limit < self._most:
             self._limit += 1
             self._answers = 0
-            self.wake()
+            self._wake()
 
     def stop(self) -> None:
         """Start no request any more, and wake all who wait."""
         self.stopped.set()
-        self.wake()
+        self._wake()
 
     async def sleep(self, seconds: float) -> None:
         """Wait this long, or until everything stops."""
@@ -92,15 +92,7 @@ class Throttle:
                 async with asyncio.timeout(seconds):
                     await self.stopped.wait()
 
-    def wake(self) -> None:
-        """Wake as many as may start now; all of them when everything stops."""
-        free = len(self._waiters) if self.stopped.is_set() else self._free
-        while free > 0 and self._waiters:
-            waiter = self._waiters.popleft()
-            if not waiter.done():  # not cancelled
-                waiter.set_result(None)
-                free -= 1
-
-    @property
-    def _free(self) -> int:
-        return (1 if self.one_at_a_time else self._limit) - self._active
+    def _wake(self) -> None:
+        """Let all who wait look again whether they may start."""
+        self._changed.set()
+        self._changed = asyncio.Event()
