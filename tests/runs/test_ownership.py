@@ -37,7 +37,7 @@ def test_a_run_that_loses_its_file_stops(tmp_path: Path, accident: Callable[[Pat
             contents.append(path.read_bytes() if path.exists() else None)
         return ok(prompt)
 
-    file, model = create(path, plan(size=2000)), Fake(lose)
+    file, model = create(path, plan(size=2000)), Fake(lose, delay=0.01)
     with pytest.raises(StorageError, match="was moved, deleted or replaced while it was in use") as caught:
         run(make_pump(file, model).run())
     assert caught.value.exit_code == 5

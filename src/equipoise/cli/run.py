@@ -130,7 +130,7 @@ def resume(
     Examples: equipoise resume gpt-4o-mini.equipoise · equipoise resume run.equipoise --retry http_error,timeout ·
     equipoise resume run.equipoise --retry empty --max-tokens 16384
     """
-    from equipoise.runs import resume as resuming
+    from equipoise.runs import session as resuming
 
     check_target(report)
     session = resuming.resume(file, model=model, retry=retry.split(",") if retry else (), **given.session())
@@ -165,7 +165,7 @@ def extend(
     Examples: equipoise extend run.equipoise --sample 400 · equipoise extend run.equipoise --certain ·
     equipoise extend run.equipoise --repeat 3 --yes
     """
-    from equipoise.runs import resume as resuming
+    from equipoise.runs import session as resuming
 
     check_target(report)
     session = resuming.extend(
