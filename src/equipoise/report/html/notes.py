@@ -7,6 +7,7 @@ import json
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 
 from msgspec.structs import replace
 
@@ -60,8 +61,12 @@ def describe_provenance(run: Run) -> dict[str, str]:
         served = "; ".join(answered) or "nobody yet"
         ended = f"first attempt ended {found.first}, last {found.last}" if found.first else "nothing has ended yet"
         when = f"planned {settings.created}; {ended} (UTC)"
-        given = {name: value for name, value in settings.model_settings.items() if value not in (None, {}, [])}
-        stated = [f"{name.replace('_', ' ')} {json.dumps(value, ensure_ascii=False)}" for name, value in given.items()]
+        given = {"base_url": settings.spec.base_url, **asdict(settings.spec.sampling), **settings.model_settings}
+        stated = [
+            f"{name.replace('_', ' ')} {json.dumps(value, ensure_ascii=False)}"
+            for name, value in given.items()
+            if value not in (None, {}, [])
+        ]
         how = "; ".join([f"suite {settings.spec.suite}", *stated, "all else as the endpoint has it"])
     failures = []
     for status in (status for status in Status if status not in MEASURED and run.counts[status]):
