@@ -12,8 +12,8 @@ import equipoise
 from equipoise.errors import BudgetReached, InputError, IntegrityError
 from equipoise.runs.estimate import RunEstimate
 from equipoise.runs.file.reader import RunReader
+from equipoise.runs.finished import verify_run
 from equipoise.runs.run import Run
-from equipoise.runs.verify import verify_run
 from simulating import simulated
 
 

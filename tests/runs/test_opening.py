@@ -79,8 +79,8 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ("a wrong setting", forge("update settings set value = '[1]' where key = 'spec'"), "spec"),
     ("nested JSON", forge(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'spec'"), "damaged"),
     ("invalid JSON", forge("update settings set value = '{' where key = 'spec'"), "damaged"),
-    ("parameters that are no mapping", forge(_set("parameters", "[]")), "the probes: .*parameters"),
-    ("covariates of no type", forge(_set("covariates", '{"score": "Object"}')), "the probes: .*covariates"),
+    ("parameters that are no mapping", forge(_set("parameters", "[]")), r"Expected .object.*parameters"),
+    ("covariates of no type", forge(_set("covariates", '{"score": "Object"}')), "Invalid enum value .*covariates"),
     ("no repetitions", forge("update probes set repetitions = 0"), "alpha plans no attempts, or more"),
     ("tokens of no run", forge(INSERT.format("''", 1), "update attempts set prompt_tokens = -1"), "so many tokens"),
     ("attempts before the first", execute(INSERT.format("''", 1), "update attempts set place = -place"), "number 1 is"),
@@ -96,7 +96,7 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ("prompts at one place", forge("update prompts set position = 5"), "not numbered one by one"),
     ("prompts at no place", forge("update prompts set position = position - 1"), "not numbered one by one"),
     ("no digests", execute("delete from digests"), "changed after it was written: digests"),
-    ("more than was planned", forge(INSERT.format("''", 2)), "alpha has more attempts than were planned"),
+    ("more than was planned", forge(INSERT.format("''", 2)), "alpha has attempts that nobody planned"),
     ("text that is no UTF-8", execute(INSERT.format("cast(x'ff' as text)", 1)), "damaged"),
 ]
 

@@ -12,8 +12,8 @@ from equipoise.measuring.plan import plan
 from equipoise.models import Reply
 from equipoise.probes import get_probe
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.finished import verify_run
 from equipoise.runs.run import Run
-from equipoise.runs.verify import verify_run
 from equipoise.schema import Status
 from runs.fakes import create, finish, forge
 

@@ -57,7 +57,7 @@ def command(
 
 def _check_run(file: Path, runs: dict[str, Path]) -> dict[str, Any]:
     """What is known of a run; if it is what was stored, it is added to the runs by its digest."""
-    from equipoise.runs.verify import verify_run
+    from equipoise.runs.finished import verify_run
 
     found = verify_run(file)
     runs[found.digest] = file

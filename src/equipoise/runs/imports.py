@@ -115,33 +115,32 @@ def record_answers(file: RunFile, read_tables: Tables) -> tuple[int, int, Matchi
     keys = pl.concat(hash_keys(table) for table in read_tables())
     assigned, matching = index.assign(keys)
     refuse_nothing_matched(matching)
-    rows = assigned.hstack(keys[assigned[ROW]].select(RANK, stated=REPETITION))
-    kept = _choose_new(file, rows, repetitions)
-    attempts = index.kept[kept[PLACE]].hstack(kept.select(REPETITION, ROW, REPLACES))
+    stated = keys[assigned[ROW]].select(RANK, stated=REPETITION)
+    attempts = _choose_new(file, pl.concat([assigned, stated, index.kept[assigned[PLACE]]], how="horizontal"))
     replaced = attempts.filter(REPLACES).select(PROBE, *ATTEMPT)
     file.set_failures_aside(replaced.iter_rows())
     new = _store(file, read_tables(), attempts)
-    dropped = assigned.height - kept.height
+    dropped = assigned.height - attempts.height
     matching = replace(matching, matched=matching.matched - dropped, surplus=matching.surplus + dropped)
     return new, replaced.height, matching
 
 
-def _choose_new(file: RunFile, rows: pl.DataFrame, repetitions: np.ndarray[Any, Any]) -> pl.DataFrame:
+def _choose_new(file: RunFile, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows whose attempts are pending, or failed and are answered now.
 
     Refused are answers that do not say their repetition, where that of the file may be the same or another.
     """
-    rows = rows.join(file.ended(), on=(PLACE, REPETITION), how="left", maintain_order="left")
+    rows = rows.join(file.ended(), on=(PROBE, *ATTEMPT), how="left", maintain_order="left")
     is_answer = pl.col(RANK) == 0
     rows = rows.with_columns((is_answer & pl.col(STATUS).is_not_null() & ~is_measured()).alias(REPLACES))
     is_new = pl.col(STATUS).is_null() | pl.col(REPLACES)
-    is_repeated = pl.Series(repetitions[rows[PLACE].to_numpy()] > 1)
+    is_repeated = pl.col(PROBE).is_in([probe.name for probe in file.probes() if probe.repetitions > 1])
     if unclear := rows.filter(~is_new & is_answer & pl.col("stated").is_null() & is_repeated).height:
         raise InputError(
             f"{unclear:,} answers do not say their repetition, and {file.path} has answers to their prompts already. "
             f"Import all files at once into a new run file, or give each answer its {REPETITION}, from 1."
         )
-    return rows.filter(is_new)
+    return rows.filter(is_new).drop(STATUS)
 
 
 def _store(file: RunFile, tables: Iterable[pl.DataFrame], attempts: pl.DataFrame) -> int:

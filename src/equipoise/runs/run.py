@@ -23,7 +23,7 @@ from equipoise.measuring.readings import measure_other_reading
 from equipoise.measuring.result import Audit, Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.runs.file.reader import RunReader
-from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.runs.file.values import ATTEMPTS, Planned, Provenance
 from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
 from equipoise.runs.verdicts import count_verdicts, grade_exams, judged_probes
@@ -32,7 +32,6 @@ from equipoise.schema import (
     ANSWER,
     ID,
     ITEM,
-    MEASURED,
     PROMPT,
     READINGS,
     REPETITION,
@@ -143,11 +142,7 @@ class Run:
     @property
     def failed(self) -> dict[Status, int]:
         """Attempts that ended without an answer, by state."""
-        return {
-            status: count
-            for status, count in self.counts.items()
-            if count and status not in (*MEASURED, Status.PENDING)
-        }
+        return {status: self.counts[status] for status in RETRIED if self.counts[status]}
 
     @property
     def complete(self) -> bool:
@@ -167,7 +162,7 @@ class Run:
         """The token limit of the run, if answers are empty because it was reached before any text came."""
         if not self.counts[Status.EMPTY] or not self.provenance.spent_on_reasoning:
             return None
-        return max(planned.max_tokens or 0 for planned in self.planned.values())
+        return max(planned.asking.max_tokens or 0 for planned in self.planned.values())
 
     def attempts(self, probe: str | None = None) -> pl.DataFrame:
         """Every attempt that has ended: key, status, answer, tokens, latency."""

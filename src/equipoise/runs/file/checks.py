@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
-from msgspec import MsgspecError
 from msgspec.json import decode
 
 from equipoise.errors import IntegrityError
@@ -57,11 +55,11 @@ def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool) ->
             if verdict != "ok":
                 raise IntegrityError(f"{path} is damaged: {verdict}.")
         read_settings(connection, path)
-        for planned in read_plan(connection, path):
+        for planned in read_plan(connection):
             if whole:
                 _check_counts(connection, planned, path)
-        for (probe,) in connection.execute(sql.OVERFULL).fetchall() if whole else ():
-            raise IntegrityError(f"{path} is damaged: {probe} has more attempts than were planned.")
+        for (probe,) in connection.execute(sql.IMPOSSIBLE).fetchall() if whole else ():
+            raise IntegrityError(f"{path} is damaged: {probe} has attempts that nobody planned.")
         check_digests(connection, path, whole=whole)
 
 
@@ -76,8 +74,7 @@ def _check_counts(connection: sqlite3.Connection, planned: Planned, path: Path) 
 
 def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     """The settings in the file, checked."""
-    with _naming_damage(path, "the settings"):
-        stored = {key: decode(value) for key, value in connection.execute(sql.SETTINGS).fetchall()}
+    stored = {key: decode(value) for key, value in connection.execute(sql.SETTINGS).fetchall()}
     record = load(stored, RunRecord, lambda problem: IntegrityError(f"{path} is damaged: {problem}"))
     for probe, sizes in record.looks.items():
         if not sizes or len(sizes) > len(SPENT) or sizes != sorted(set(sizes)):
@@ -85,15 +82,6 @@ def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     return record
 
 
-def read_plan(connection: sqlite3.Connection, path: Path) -> list[Planned]:
+def read_plan(connection: sqlite3.Connection) -> list[Planned]:
     """The probes in the file, checked."""
-    with _naming_damage(path, "the probes"):
-        return [decode(plan, type=Planned) for (plan,) in connection.execute(sql.PLANS).fetchall()]
-
-
-@contextmanager
-def _naming_damage(path: Path, what: str) -> Iterator[None]:
-    try:
-        yield
-    except (MsgspecError, UnicodeError, RecursionError) as error:
-        raise IntegrityError(f"{path} is damaged: {what}: {error}.") from None
+    return [decode(plan, type=Planned) for (plan,) in connection.execute(sql.PLANS).fetchall()]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import resource
-import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import MsgspecError
 from polars.exceptions import PolarsError
 
 from equipoise.errors import BadFile, IntegrityError, StorageError
@@ -28,12 +27,12 @@ _STORAGE_CODES = {
 
 @contextmanager
 def translate_storage_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite, polars and the file system into StorageError or IntegrityError that name the file."""
+    """Turn errors of SQLite, of decoding and of the file system into StorageError or IntegrityError."""
     try:
         yield
     except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
         raise  # a bug of ours
-    except (sqlite3.Error, UnicodeDecodeError, OverflowError, PolarsError) as error:
+    except (sqlite3.Error, MsgspecError, PolarsError, UnicodeError, OverflowError, RecursionError) as error:
         code = getattr(error, "sqlite_errorcode", 0)
         if code == sqlite3.SQLITE_READONLY_ROLLBACK:
             raise StorageError(f"{path}: a change was interrupted; `equipoise resume` repairs the file.") from error
@@ -112,20 +111,6 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
         for pragma in pragmas:
             connection.execute(pragma)
     return connection
-
-
-def describe_shortage(path: Path, reserve: int) -> str | None:
-    """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
-    free = shutil.disk_usage(path.parent).free
-    if limit != resource.RLIM_INFINITY:
-        free = min(free, limit - path.stat().st_size)
-    if free >= reserve:
-        return None
-    return (
-        f"{path}: only {max(free, 0) / 2**20:.0f} MB can still be written there, and a run keeps "
-        f"{reserve / 2**20:.0f} MB free so that no answer is lost. Make room first."
-    )
 
 
 def beside(path: Path, suffix: str) -> Path:

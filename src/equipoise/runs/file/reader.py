@@ -78,7 +78,7 @@ class RunReader:
     def probes(self) -> list[Planned]:
         """The probes of the run, by name."""
         with translate_storage_errors(self.path):
-            return checks.read_plan(self._connection, self.path)
+            return checks.read_plan(self._connection)
 
     def prompts(self, probe: str) -> Iterator[pl.DataFrame]:
         """The prompts of a probe in the order of its plan: `id`, `item`, `prompt`, covariates.
@@ -157,12 +157,8 @@ class RunReader:
             last = batch[-1][0] if batch else last
 
     def ended(self) -> pl.DataFrame:
-        """The attempts that have ended: `place` of the prompt among those of all probes, `repetition`, `status`."""
-        rows, first = [], 0
-        for planned in self.probes():
-            rows += [(first + position, *rest) for position, *rest in self._rows(sql.ENDED, planned.name)]
-            first += planned.prompts
-        return pl.DataFrame(rows, schema=values.ENDED, orient="row")
+        """The attempts that have ended: `probe`, `id`, `repetition`, `status`."""
+        return pl.DataFrame(self._rows(sql.ENDED), schema=values.ENDED, orient="row")
 
     def verdicts(self, probe: str) -> pl.DataFrame:
         """What the judge of the run said: `id`, `repetition`, `status`, `verdict` (its words).

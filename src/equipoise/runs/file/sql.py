@@ -89,6 +89,10 @@ _TABLES = (
 TABLES = tuple(" ".join(statement.split()) for statement in _TABLES)
 
 
+ATTEMPT_COLUMNS = {column.split()[0]: column.split()[1] for column in _ATTEMPT.split(",")}
+"""The columns of an attempt, and their types."""
+
+
 def _names(columns: str) -> str:
     """The names of columns that are defined so."""
     return ", ".join(column.split()[0] for column in columns.split(","))
@@ -115,7 +119,10 @@ CREATOR = (*OWNER, "pragma cache_size = -196608")
 INTEGRITY_CHECK = "pragma integrity_check(1)"
 OBJECTS = "select type, name, tbl_name, sql from sqlite_schema"
 COUNT_PLACES = "select count(*), count(distinct position), min(position), max(position) from prompts where probe = ?"
-OVERFULL = "select probe from states where attempts < 0"
+IMPOSSIBLE = """
+    select probe from states where attempts < 0 or status not in ('ok', 'truncated', 'filtered', 'empty', 'malformed',
+        'too_large', 'http_error', 'timeout', 'context_length', 'pending')
+"""
 
 # Digests
 SET_DIGEST = "replace into digests (part, digest) values (?, ?)"
@@ -216,8 +223,4 @@ ATTEMPTS = f"""
     order by position, repetition
 """  # noqa: S608
 """Each prompt with these columns of the attempts at it, or of one that is null; of all prompts, or of some."""
-ENDED = """
-    select position, repetition, status
-    from prompts join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
-    where prompts.probe = ?
-"""
+ENDED = "select probe, prompt, repetition, status from attempts"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -23,7 +25,6 @@ from equipoise.runs.file.connection import (
     check_file,
     connect,
     create_empty,
-    describe_shortage,
     is_same_file,
     on_error,
     translate_storage_errors,
@@ -56,14 +57,14 @@ class RunFile(RunReader):
     """Whom the pump asks."""
 
     def __init__(self, path: Path, lock: Lock, *, checked: bool) -> None:
-        with translate_storage_errors(path):
-            if problem := describe_shortage(path, RESERVE):
-                raise StorageError(problem)
-            super().__init__(path, connect(path, owner=True, checked=checked))
+        super().__init__(path, connect(path, owner=True, checked=checked))
         self.owned = True
         self._lock = lock
         self._identity = path.stat()
         """Which file this is, to tell it from another of the same name."""
+        if problem := self.short_of_space():
+            self._connection.close()
+            raise StorageError(problem)
 
     @classmethod
     def create(cls, path: Path, *, settings: RunRecord, plans: Iterable[Plan]) -> RunFile:
@@ -108,7 +109,16 @@ class RunFile(RunReader):
         """A message if the disk, or a limit on the size of files, leaves less than the reserve."""
         self._refuse_if_lost()
         with translate_storage_errors(self.path):
-            return describe_shortage(self.path, RESERVE)
+            limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+            free = shutil.disk_usage(self.path.parent).free
+            if limit != resource.RLIM_INFINITY:
+                free = min(free, limit - self.path.stat().st_size)
+        if free >= RESERVE:
+            return None
+        return (
+            f"{self.path}: only {max(free, 0) / 2**20:.0f} MB can still be written there, and a run keeps "
+            f"{RESERVE / 2**20:.0f} MB free so that no answer is lost. Make room first."
+        )
 
     # The plan and the settings
 
@@ -130,7 +140,7 @@ class RunFile(RunReader):
             self._set(spec=replace(self.spec, max_tokens=max_tokens), limit_raised=not wanted)
             for planned in self.probes():
                 if not planned.asking.probabilities:
-                    _write_plan(connection, replace(planned, max_tokens=max_tokens))
+                    _write_plan(connection, replace(planned, asking=Asking(max_tokens=max_tokens)))
 
     def set_judge(self, spec: RunSpec, judge_settings: Mapping[str, Any]) -> None:
         """Store a specification with a judge, and what the judge says of itself. Verdicts until now are of others."""
@@ -279,8 +289,7 @@ def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> 
         corpus_sha256=plan.corpus_sha256,
         covariates=name_types(plan.take(0, 1)),
         prompts=position,
-        max_tokens=asking.max_tokens,
-        opening=asking.opening,
+        asking=asking,
     )
     _write_plan(connection, planned)
 

@@ -30,24 +30,13 @@ from equipoise.schema import (
 )
 
 Schema = Mapping[str, type[pl.DataType]]
-ATTEMPTS = {
-    ID: pl.String,
-    REPETITION: pl.Int64,
-    STATUS: pl.String,
-    "tries": pl.Int64,
-    "finished_at": pl.String,
-    "latency": pl.Float64,
-    "prompt_tokens": pl.Int64,
-    "completion_tokens": pl.Int64,
-    "served_model": pl.String,
-    "finish_reason": pl.String,
-    "fingerprint": pl.String,
-    "detail": pl.String,
-    FIRST_TOKEN: pl.String,
-    ANSWER: pl.String,
-    "reasoning": pl.String,
+_KINDS = {"text": pl.String, "integer": pl.Int64, "real": pl.Float64}
+ATTEMPTS = {ID: pl.String} | {
+    name: _KINDS[kind]
+    for name, kind in sql.ATTEMPT_COLUMNS.items()
+    if name not in ("probe", "prompt", "raw", "question")
 }
-ENDED = {"place": pl.UInt32, REPETITION: pl.Int64, STATUS: pl.String}
+ENDED = {"probe": pl.String, ID: pl.String, REPETITION: pl.Int64, STATUS: pl.String}
 VERDICTS = {ID: pl.String, REPETITION: pl.Int64, STATUS: pl.String, VERDICT: pl.String}
 ANSWERS = {name: ATTEMPTS[name] for name in (ID, REPETITION, STATUS, ANSWER, FIRST_TOKEN)}
 _ENCODED = " covariates"
@@ -73,20 +62,13 @@ class Planned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The polars type of each column of the prompts beside id, item and text, by name."""
     prompts: int
     """How many there are."""
-    max_tokens: int | None
-    """The limit of an answer."""
-    opening: str | None
-    """How the answer is begun whose first token's probabilities are asked for; None if answers are asked for."""
+    asking: Asking
+    """How its prompts are asked, where that differs from probe to probe."""
 
     @property
     def repetitions(self) -> int:
         """Attempts per prompt."""
         return int(self.parameters["repeat"])
-
-    @property
-    def asking(self) -> Asking:
-        """How its prompts are asked, where that differs from probe to probe."""
-        return Asking(max_tokens=self.max_tokens, opening=self.opening)
 
 
 @dataclass(frozen=True, slots=True)
