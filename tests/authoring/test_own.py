@@ -113,6 +113,8 @@ def with_prompt(text: str | None) -> Any:
         (lambda table: table, {"arm": "gender"}, UnknownName, "gender"),
         (lambda table: table.rename({"who": "answer"}), {"arm": "answer"}, InputError, "every run uses"),
         (lambda table: table.drop("prompt"), {}, UnknownName, "prompt"),
+        (lambda table: table[:0], {}, InputError, "1 to 1,000,000 rows. Got none"),
+        (lambda table: table[[0] * 1_000_001], {}, InputError, "Got more"),
         (with_prompt(None), {}, InputError, "Row 5 of the prompts has an empty field"),
         (with_prompt("bell \a"), {}, InputError, "Row 5 of the prompts has .* a control character"),
         (with_prompt("x" * 100_001), {}, InputError, "over 100,000 characters"),
@@ -168,13 +170,24 @@ def test_a_text_with_slots_is_filled_with_names_and_pronouns(tmp_path: Path) -> 
     assert "He says that the boss owes him one" in first[1]
 
 
+def test_names_of_the_user(tmp_path: Path) -> None:
+    text, names = tmp_path / "raise.txt", tmp_path / "names.csv"
+    text.write_text("May {name} go?")
+    names.write_text("name,gender\nAda,female\nEva,female\nTom,male\n")
+    prompts = equipoise.plan(own_prompts(text, names=names)).prompts()
+    assert sorted(prompts["prompt"]) == ["May Ada go?", "May Tom go?"]
+    names.write_text("name,gender\nAda,woman\n")
+    with pytest.raises(InputError, match="no pair of a woman and a man"):
+        own_prompts(text, names=names)
+
+
 @pytest.mark.parametrize(
     ("text", "problem", "message"),
     [
         ("May {name.__class__} go?", BadTemplate, "not a plain name"),
         ("May {who} go?", BadTemplate, "these slots, and no others: {name}, {she}"),
         ("May Ann go?", BadTemplate, "one or more of these slots"),
-        ("---", InputError, "length >= 2 - at `.*arms"),
+        ("---", InputError, "Got none"),
     ],
 )
 def test_a_text_whose_slots_are_wrong_is_refused(

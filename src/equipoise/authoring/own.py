@@ -14,7 +14,7 @@ from functools import cache, partial
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -34,12 +34,13 @@ from equipoise.authoring.totals import Array, Totals, detected_share, one, share
 from equipoise.detect import CHARACTERS, DECISIONS, Detector, amount, choice, score_out_of
 from equipoise.errors import BadTemplate, InputError, UnknownName
 from equipoise.own_prompts import OwnPrompts
-from equipoise.schema import ATTEMPT_COLUMNS, ITEM, PROMPT, slug
+from equipoise.schema import ATTEMPT_COLUMNS, GENDER, ITEM, PROMPT, slug
 
+T = TypeVar("T")
 VERSION = 1
 CARD = (files(__package__) / "own_card.md").read_text(encoding="utf-8")
 RESERVED = {*ATTEMPT_COLUMNS, ITEM, PROMPT}
-LONGEST_PROMPT = 100_000
+MOST_ROWS, LONGEST_PROMPT = 1_000_000, 100_000
 MOST_GROUPS = 20
 """A further column of a table with more values than this is no slice."""
 GENDERS = ("female", "male")
@@ -52,10 +53,10 @@ PRONOUNS = {
 }
 """For each slot of a text what stands there for a woman and for a man."""
 TABLES: dict[str, Callable[[Path], pl.DataFrame]] = {
-    ".csv": partial(pl.read_csv, infer_schema=False),
-    ".jsonl": pl.read_ndjson,
-    ".ndjson": pl.read_ndjson,
-    ".parquet": pl.read_parquet,
+    ".csv": partial(pl.read_csv, infer_schema=False, n_rows=MOST_ROWS + 1),
+    ".jsonl": partial(pl.read_ndjson, n_rows=MOST_ROWS + 1),
+    ".ndjson": partial(pl.read_ndjson, n_rows=MOST_ROWS + 1),
+    ".parquet": partial(pl.read_parquet, n_rows=MOST_ROWS + 1),
 }
 
 
@@ -120,6 +121,7 @@ def own_prompts(
     prompt: str = PROMPT,
     arm: str = "arm",
     pair: str = "pair",
+    names: str | PathLike[str] | None = None,
     letters: str = "ab",
     bands: Sequence[float] | None = None,
 ) -> Probe:
@@ -128,11 +130,12 @@ def own_prompts(
     A table has one prompt for each arm of each pair, in columns whose names can be given. Each further column with a
     few values that is the same in all prompts of a pair is a slice. `read` says how answers are read: "decision",
     "score" (from 0 to 100), "amount" (in dollars), "choice" (of options with the letters `letters`) or "character".
-    `bands` are three limits between the marks.
+    `names` is a table with the columns name, gender and perhaps race, whose names stand in the slot `{name}` instead of
+    ours. `bands` are three limits between the marks.
     """
     if isinstance(prompts, str | PathLike):
         path = Path(prompts)
-        table = _read_prompts(path)
+        table = _read_prompts(path, names)
         stem = re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_")[:55]
         name = name or (stem if stem[:1].isalpha() else f"own_{stem}")
     else:
@@ -160,26 +163,47 @@ def own_prompts(
     return replace(own_probe(own), items=partial(_take_items, rows), prompts=partial(_take_prompts, rows))
 
 
-def _read_prompts(path: Path) -> pl.DataFrame:
-    """The prompts of a file: a table, or templates to be filled."""
+def _read_prompts(path: Path, names: str | PathLike[str] | None) -> pl.DataFrame:
+    """The prompts of a file: a table, or templates to be filled with these names or with ours."""
+    if read := TABLES.get(path.suffix.lower()):
+        return _read(path, read)
+    text: str = _read(path, partial(Path.read_text, encoding="utf-8"))
+    return _fill_people(text, _pair_names(None if names is None else _read(Path(names), TABLES[".csv"])))
+
+
+def _read(path: Path, read: Callable[[Path], T]) -> T:
     try:
-        if read := TABLES.get(path.suffix.lower()):
-            return read(path)
-        text = path.read_text(encoding="utf-8")
+        return read(path)
     except (PolarsError, OSError, ValueError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise InputError(f"{path} cannot be read: {reason}") from None
-    return _fill_people(text)
 
 
-def _fill_people(text: str) -> pl.DataFrame:
+def _pair_names(names: pl.DataFrame | None) -> list[tuple[str, tuple[str, ...]]]:
+    """Pairs of a woman's and a man's name, each with the race of both."""
+    if names is None:
+        return [(race, pair) for race in RACES for pair in zip(*(name_pool(g, race) for g in GENDERS), strict=True)]
+    for column in ("name", GENDER):
+        if column not in names.columns:
+            raise UnknownName("column of the names", column, names.columns)
+    races = names.with_columns(pl.col("race") if "race" in names.columns else pl.lit("any").alias("race")).drop_nulls()
+    pools = {
+        race: [list(of_race.filter(gender=gender)["name"]) for gender in GENDERS]
+        for (race,), of_race in races.group_by("race", maintain_order=True)
+    }
+    pairs = [(str(race), pair) for race, pool in pools.items() for pair in zip(*pool, strict=False)]
+    if not pairs:
+        raise InputError("The names give no pair of a woman and a man: gender must be female or male, some of each.")
+    return pairs
+
+
+def _fill_people(text: str, pairs: list[tuple[str, tuple[str, ...]]]) -> pl.DataFrame:
     """A table of prompts from templates with slots for a person, separated by lines of three hyphens.
 
-    `{name}` is filled with pairs of a woman's and a man's name of four races. `{she}`, `{her}` (her or him), `{his}`
+    `{name}` is filled with pairs of a woman's and a man's name. `{she}`, `{her}` (her or him), `{his}`
     (her or his), `{hers}` and `{herself}` are filled to fit, with a capital letter if the slot has one.
     """
     templates = [part.strip() for part in re.split(r"(?m)^---\s*$", text) if part.strip()]
-    pairs = [(race, pair) for race in RACES for pair in zip(*(name_pool(g, race) for g in GENDERS), strict=True)]
     rows = []
     for number, template in enumerate(templates, start=1):
         slots = find_slots(template)
@@ -207,6 +231,8 @@ def _check_table(table: pl.DataFrame, *, prompt: str, arm: str, pair: str) -> pl
             raise UnknownName("column of the prompts", column, table.columns)
     if arm in RESERVED:
         raise InputError(f"The column {arm!r} has a name that every run uses. Call it something else.")
+    if not 0 < table.height <= MOST_ROWS:
+        raise InputError(f"Own prompts are 1 to {MOST_ROWS:,} rows. Got {'more' if table.height else 'none'}.")
     further = [name for name in table.columns if name not in {prompt, arm, pair, *RESERVED}]
     flat = [name for name in further if not table[name].dtype.is_nested()]
     rows = table.select(pl.col(pair).alias(ITEM), arm, pl.col(prompt).alias(PROMPT), *flat).cast(pl.String)

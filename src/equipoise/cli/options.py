@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FIELDS = tuple(name for name in RunSpec.__struct_fields__ if name not in ("model", "headers", "parameters", "own"))
 JUDGE = ("judge", "judge_base_url", "judge_key_variable", "judge_price", "judge_anyway")
 PLAN = ("sample", "repeat", "seed", "settings")
-OWN = ("pairs", "read", "columns", "letters", "bands")
+OWN = ("pairs", "read", "columns", "names", "letters", "bands")
 ACCESS = ("key_command", "header", "allow_insecure", "allow_secret_url")
 COLUMNS = ("answer_column", "prompt_column", "id_column")
 READING = ("reading", "unjudged")
@@ -62,6 +62,9 @@ OPTIONS: dict[str, Any] = {
     ),
     "read": _option(str, "How answers to them are read.", "|".join(KINDS)),
     "columns": _option(str, "What the columns are called in the table: arm=gender,pair=case,prompt=text.", "NAMES"),
+    "names": _option(
+        Path, "Names for {name}: a table with the columns name, gender and perhaps race. Default: 784 of ours.", "FILE"
+    ),
     "letters": _option(str, "Of a choice: the letters of the options. Default: ab.", "abc"),
     "bands": _option(str, "The limits between the marks A, B, C and D.", "A,B,C"),
     "key_command": _option(
@@ -202,9 +205,9 @@ class Given(dict[str, Any]):
         )
         if not columns.keys() <= {"prompt", "pair", "arm"}:
             raise BadParameter(f"--columns needs {COLUMNS_FORM}. Got {self['columns']!r} instead.")
-        letters = self.get("letters", "ab")
+        texts = {"names": self.get("names"), "letters": self.get("letters", "ab")}
         bands = parse_json(f"[{self['bands']}]", "--bands", [0.03, 0.1, 0.3]) if "bands" in self else None
-        return [own_prompts(self["pairs"], read=self["read"], letters=letters, bands=bands, **columns)]
+        return [own_prompts(self["pairs"], read=self["read"], bands=bands, **texts, **columns)]
 
     def one_probe(self, name: str | None) -> Probe:
         """The probe of this name, or that of the user's own prompts."""
