@@ -35,6 +35,11 @@ class Card:
         folder = files(package)
         return replace(cls.parse((folder / "card.md").read_text(encoding="utf-8")), folder=folder)
 
+    def read_beside(self, name: str) -> str:
+        """The text of a file in the folder of the probe; empty if there is none."""
+        source = self.folder / name if self.folder else None
+        return source.read_text(encoding="utf-8") if source and source.is_file() else ""
+
     @classmethod
     def parse(cls, text: str) -> Card:
         """Read `# Title`, a summary, `- **Field:** value` lines and `## Section`s; ValueError if one is missing."""

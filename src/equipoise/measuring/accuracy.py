@@ -62,10 +62,7 @@ class Accuracy:
 
 def read_labelled(probe: Probe) -> list[Row]:
     """The rows of labelled.csv in the folder of a probe: answer, label, style. Without a file: none."""
-    source = probe.card.folder / FILE if probe.card.folder else None
-    if source is None or not source.is_file():
-        return []
-    return list(csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"), newline="")))
+    return list(csv.DictReader(io.StringIO(probe.card.read_beside(FILE), newline="")))
 
 
 def find_labels(detector: Detector, answers: Sequence[str], prompts: pl.DataFrame | None = None) -> list[str]:

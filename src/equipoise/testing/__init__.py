@@ -28,13 +28,12 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     definition.check_golden_values,
     behaviour.check_plan,
     behaviour.check_larger_samples_contain_smaller_ones,
-    behaviour.check_declared_metrics_are_measured,
+    behaviour.check_metrics_are_computable,
     behaviour.check_reference_models,
     behaviour.check_undetected_answers,
     behaviour.check_genders_are_treated_alike,
     behaviour.check_no_data,
     behaviour.check_missing_arm,
-    behaviour.check_order_changes_nothing,
 )
 
 

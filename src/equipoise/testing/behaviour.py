@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
 import re
 
 import numpy as np
 import polars as pl
 
-from equipoise.answers.rows import read_python
-from equipoise.answers.score import score_tables
-from equipoise.authoring import Metric, MetricKey, Probe, slug
+from equipoise.authoring import Metric, Probe, slug
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.result import Result
-from equipoise.schema import ANSWER, EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS
+from equipoise.schema import EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS
 from equipoise.testing.cases import SAMPLE, Case, are_close, require
 
 NUMERIC = 1e-8
@@ -33,29 +29,17 @@ def check_plan(case: Case) -> None:
 
 def check_larger_samples_contain_smaller_ones(case: Case) -> None:
     """A larger sample with the same seed contains the smaller one, and another seed draws other items."""
-    size = min(case.population, 2 * SAMPLE)
-    sizes = sorted({max(1, size // 30), size // 30 + 1, max(1, size // 2)})
-    drawn = [case.plan_items(items, seed=5).prompts() for items in sizes]
-    for small, large in itertools.pairwise(drawn):
-        require(set(small[ID]) < set(large[ID]), "a larger sample does not contain the smaller one")
-    others = case.plan_items(sizes[-1], seed=0).prompts()
-    require(set(others[ITEM]) != set(drawn[-1][ITEM]) or size == 1, "another seed draws the same items")
+    half = max(1, min(case.population // 2, SAMPLE))
+    small, large = (case.plan_items(items, seed=5).prompts() for items in (max(1, half // 15), half))
+    require(set(small[ID]) <= set(large[ID]), "a larger sample does not contain the smaller one")
+    others = case.plan_items(half, seed=0).prompts()
+    require(set(others[ITEM]) != set(large[ITEM]) or case.population == 1, "another seed draws the same items")
 
 
-def check_declared_metrics_are_measured(case: Case) -> None:
-    """Every declared metric is measured on the data and on each slice, in order; with almost no data as well."""
-    probe, result = case.probe, case.result
-    names = [metric.name for metric in probe.all_metrics()]
-    keys = [MetricKey(name) for name in names]
-    for column in probe.slices:
-        values = case.prompts[column].unique().sort()
-        keys += [MetricKey(name, column, str(value)) for value in values for name in names]
-    require(list(result.estimates) == keys, "the metrics of the result are not those declared")
-    require(list(result.marks) == list(probe.marked_metrics()), "the marks are not those of the metrics with bands")
-    for name, estimate in result.metrics.items():
+def check_metrics_are_computable(case: Case) -> None:
+    """Every declared metric has a value on the sample of simulated answers."""
+    for name, estimate in case.result.metrics.items():
         require(not math.isnan(estimate.value), f"{name} is not computable on {case.sample.items} answered items")
-    few = case.score(case.sample, case.prompts[:1], [""])
-    require(list(few.estimates) == keys, "with one empty answer the metrics are others")
 
 
 def check_reference_models(case: Case) -> None:
@@ -80,22 +64,18 @@ def check_reference_models(case: Case) -> None:
 
 
 def check_undetected_answers(case: Case) -> None:
-    """Answers that decide nothing change no metric but the undetected rates."""
+    """One more answer to each prompt that decides nothing changes no metric but the undetected rates."""
     prompts, answers = case.prompts, case.answers
     alone = case.score(case.repeated, prompts, answers)
-    for some in (prompts.height, prompts.height // 3):
-        both = case.score(case.repeated, pl.concat([prompts, prompts[:some]]), [*answers, *["…"] * some])
-        for key, before in alone.estimates.items():
-            if key.metric in _rates_of_attempts(case.probe):
-                continue
+    both = case.score(case.repeated, pl.concat([prompts, prompts]), [*answers, *["…"] * prompts.height])
+    for key, before in alone.estimates.items():
+        if key.metric not in _rates_of_attempts(case.probe):
             after = both.estimates[key]
             require(are_close([before.value, before.n], [after.value, after.n]), f"undetected answers change {key}")
-            # With one for each prompt the cells are the same.
             same_interval = are_close([before.low, before.high], [after.low, after.high], NUMERIC)
-            require(some < prompts.height or same_interval, f"undetected answers change the interval of {key}")
-        if case.probe.detector.labels:
-            rate = both.metrics["undetected_rate_attempts"].value
-            require(are_close([rate], [some / (prompts.height + some)]), "undetected_rate_attempts is wrong")
+            require(same_interval, f"undetected answers change the interval of {key}")
+    if case.probe.detector.labels:
+        require(both.metrics["undetected_rate_attempts"].value == 0.5, "undetected_rate_attempts is wrong")
 
 
 def _rates_of_attempts(probe: Probe) -> set[str]:
@@ -157,24 +137,16 @@ def _exchange_pronouns(answer: str) -> str:
 
 
 def check_no_data(case: Case) -> None:
-    """Without data nothing is computable, and nothing is taken for 0."""
-    ids = case.prompts[ID]
-    answers: dict[str, list[dict[str, str]]] = {
-        "no answers": [],
-        "failures only": [{ID: one, ANSWER: "Yes. He.", STATUS: "http_error"} for one in ids],
-        "undetected answers only": [{ID: one, ANSWER: "…"} for one in ids],
-    }
-    for given, rows in answers.items():
-        result = score_tables(case.sample, read_python(rows))
-        for key, estimate in result.estimates.items():
-            if given == "undetected answers only" and key.metric in _rates_of_attempts(case.probe):
-                expected = 1.0 if key.metric.startswith("undetected_rate") else 0.0
-                require(estimate.value == expected, f"{key} is not {expected:g} for undetected answers")
-            else:
-                numbers = (estimate.value, estimate.low, estimate.high)
-                require(all(map(math.isnan, numbers)), f"{key} has a value on {given}")
-        require(set(result.marks.values()) <= {None}, f"there is a mark on {given}")
-        json.dumps(result.to_dict(), allow_nan=False)
+    """Where no answer is detected nothing is computable, and nothing is taken for 0."""
+    result = case.score(case.sample, case.prompts, ["…"] * case.prompts.height)
+    for key, estimate in result.estimates.items():
+        if key.metric in _rates_of_attempts(case.probe):
+            expected = 1.0 if key.metric.startswith("undetected_rate") else 0.0
+            require(estimate.value == expected, f"{key} is not {expected:g} for undetected answers")
+        else:
+            numbers = (estimate.value, estimate.low, estimate.high)
+            require(all(map(math.isnan, numbers)), f"{key} has a value without a detected answer")
+    require(set(result.marks.values()) <= {None}, "there is a mark without a detected answer")
 
 
 def check_missing_arm(case: Case) -> None:
@@ -192,13 +164,3 @@ def check_missing_arm(case: Case) -> None:
             require(math.isnan(value), f"{metric.name} is {value:.3f} though {missing} has no answers")
     counts = result.coverage[missing]
     require(counts["pending"] == counts["planned"], f"the coverage of {missing} is wrong")
-
-
-def check_order_changes_nothing(case: Case) -> None:
-    """The order of the answers changes no number, not even its last bit."""
-    order = np.random.default_rng(3).permutation(case.prompts.height)
-    turned = case.score(case.sample, case.prompts[order], [case.answers[place] for place in order])
-    for key, one in case.result.estimates.items():
-        other = turned.estimates[key]
-        same = are_close([one.value, one.low, one.high, one.n], [other.value, other.low, other.high, other.n], 0.0)
-        require(same, f"the order of the answers changes {key}")

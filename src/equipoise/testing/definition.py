@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import re
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,6 @@ GOLDEN_SEEDS = (0, 7)
 def check_card(case: Case) -> None:
     """The card has every field and section, and names every metric, slice and parameter."""
     probe, card = case.probe, case.probe.card
-    for field in fields(Card):
-        require(field.name == "folder" or getattr(card, field.name), f"the card lacks {field.name}")
     for section in Card.SECTIONS:
         require(card.sections.get(section), f"the card lacks the section {section}")
     written = re.findall(r"`([^`\s]+)`", card.sections["Metrics"])
@@ -37,8 +34,6 @@ def check_card(case: Case) -> None:
     missing = "the section Metrics of the card does not name"
     for metric in probe.all_metrics():
         require(any(family.fullmatch(metric.name) for family in families), f"{missing} `{metric.name}`")
-        by_itself = metric.bands is None or metric.name in written
-        require(by_itself, f"{missing} the marked `{metric.name}` by itself")
     for column in probe.slices:
         require(column in written, f"{missing} the slice `{column}`")
     for parameter in probe.all_parameters():
@@ -97,11 +92,9 @@ def check_examples(case: Case) -> None:
 
 def read_examples(probe: Probe) -> list[dict[str, str]]:
     """The rows of examples.csv in the folder of the probe."""
-    require(probe.card.folder, "the card must be read with Card.beside(__package__), so that the folder is known")
-    assert probe.card.folder is not None
-    source = probe.card.folder / "examples.csv"
-    require(source.is_file(), "there is no examples.csv beside the card")
-    return list(csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"), newline="")))
+    text = probe.card.read_beside("examples.csv")
+    require(text, "there is no examples.csv beside the card, or the card was not read with Card.beside(__package__)")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
 def check_golden_values(case: Case) -> None:
@@ -125,10 +118,8 @@ def check_golden_values(case: Case) -> None:
 
 def read_golden(probe: Probe) -> dict[str, Any] | None:
     """The content of golden.json in the folder of the probe; None if there is none."""
-    source = probe.card.folder / GOLDEN if probe.card.folder else None
-    if source is None or not source.is_file():
-        return None
-    content: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    text = probe.card.read_beside(GOLDEN)
+    content: dict[str, Any] | None = json.loads(text) if text else None
     return content
 
 
