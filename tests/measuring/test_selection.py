@@ -12,7 +12,7 @@ import pytest
 import equipoise
 from equipoise.measuring.selection import SelectionTable, make_table
 from equipoise.probes import get_probe
-from equipoise.report.terminal.tables import selection_table
+from equipoise.report.terminal.results import selection_table
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
 
 SCHEMA: dict[str, Any] = {

@@ -28,7 +28,7 @@ def command(
     Examples: equipoise compare small.equipoise large.equipoise · equipoise compare *.equipoise --every-pair ·
     equipoise compare old.equipoise new.equipoise --json
     """
-    from equipoise.report.terminal import comparisons
+    from equipoise.report.terminal import results
     from equipoise.runs import finished
 
     runs = [given.open_run(file) for file in files]
@@ -49,19 +49,19 @@ def command(
         print_json("compare/1", {"runs": described, "comparisons": [one.to_dict() for one in compared]})
         return
     console = open_console()
-    console.print(comparisons.describe_reach(compared), soft_wrap=True)
+    console.print(results.describe_reach(compared), soft_wrap=True)
     for name, run in named.items():
         console.print(printable_line(f"{name}: {run.model} · {run.path} · {run.describe_state()}"), soft_wrap=True)
     for comparison in compared:
         for probe in comparison.probes.values():
-            table = comparisons.comparison_table(probe, comparison.names, everything=everything, width=console.width)
+            table = results.comparison_table(probe, comparison.names, everything=everything, width=console.width)
             console.print()
             console.print(table)
         console.print()
         for name, reason in comparison.refused.items():
             a, b = comparison.names
             console.print(printable_line(f"{name} of {a} and {b} is not compared: {reason}"), soft_wrap=True)
-    for line in comparisons.explanation(compared):
+    for line in results.explain_comparisons(compared):
         console.print(line, style="dim")
     for text in dict.fromkeys(text for comparison in compared for text in comparison.notes):
         note(f"note: {printable_line(text)}")

@@ -92,8 +92,7 @@ def command(
         if len(judged) > 1:
             console.print(gates.headline_of_all(judged))
         for run, gate in zip(opened, judged, strict=True):
-            width = console.width if console.is_terminal else None
-            for line in gates.gate_lines(gate, everything=everything, width=width):
+            for line in gates.gate_lines(gate, everything=everything):
                 console.print(line, soft_wrap=True)
             if gate.outcome is gating.Outcome.UNDECIDED:
                 for text in texts.describe_next(run):

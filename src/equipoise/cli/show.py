@@ -44,7 +44,7 @@ def command(
 def print_run(run: Run, *, as_json: bool, everything: bool = False) -> None:
     """Print a run: its state, its marks, and before them all the results of each probe if wanted."""
     from equipoise.report import text as texts
-    from equipoise.report.terminal import marks
+    from equipoise.report.terminal import results
 
     if as_json:
         print_json("run/1", _describe(run))
@@ -63,18 +63,18 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False) -> None:
         console.print()
     head = [texts.describe_marks(run.results().values()), *_state_lines(run, everything=everything)]
     foot = list(texts.describe_next(run))
-    for text in marks.fit_marks(head, run.results(), foot, console, rows=None if everything else marks.ROWS):
+    for text in results.fit_marks(head, run.results(), foot, console, rows=None if everything else results.ROWS):
         console.print(text)
 
 
 def print_result(result: Result, console: Console, *, slices: bool) -> None:
     """Print every metric of a result, and what it rests on."""
-    from equipoise.report.terminal import tables
+    from equipoise.report.terminal import results
 
-    console.print(tables.result_table(result, slices=slices))
+    console.print(results.result_table(result, slices=slices))
     for table in result.selection if slices else result.selection[:1]:
-        console.print(tables.selection_table(table))
-    for line in (*tables.coverage_lines(result), *(table.describe() for table in result.selection)):
+        console.print(results.selection_table(table))
+    for line in (*results.coverage_lines(result), *(table.describe() for table in result.selection)):
         console.print(printable_line(line), style="dim")
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
-from functools import partial
 from xml.etree import ElementTree as ET
 
 from rich.text import Text
@@ -23,13 +21,13 @@ VERDICTS = {
 """What outcomes are called, the worst first."""
 
 
-def gate_lines(gate: Gate, *, everything: bool = False, width: int | None = None) -> Iterator[Text]:
+def gate_lines(gate: Gate, *, everything: bool = False) -> Iterator[Text]:
     """The verdict, what failed, what is open, and how many rules are kept; `everything`: each of these, too."""
     source = printable_line(" · ".join(filter(None, (gate.model, gate.file))))
     yield Text(headline(gate), style=VERDICTS[gate.outcome][2]).append(f"  {source}", style="not bold dim default")
     shown = [check for check in rank_checks(gate) if everything or check.outcome is not Outcome.PASSED]
     tolerated = gate.tolerated if not everything else []
-    yield from check_lines([check for check in shown if check not in tolerated], width)
+    yield from check_lines([check for check in shown if check not in tolerated])
     if tolerated:
         names = ", ".join(printable_line(check.what) for check in tolerated)
         yield Text(f"open, which does not fail the gate (--undecided fail would): {names}")
@@ -42,22 +40,13 @@ def rank_checks(gate: Gate) -> list[Check]:
     return sorted(gate.checks, key=lambda check: list(VERDICTS).index(check.outcome))
 
 
-def check_lines(checks: Sequence[Check], width: int | None = None) -> Iterator[Text]:
-    """One line per check: FAIL, OPEN or PASS, what, by which rule, what was found and what is allowed.
-
-    In a terminal that is not so wide, what was found stands below, in as many lines as it takes.
-    """
+def check_lines(checks: Sequence[Check]) -> Iterator[Text]:
+    """One line per check: FAIL, OPEN or PASS, what, by which rule, what was found and what is allowed."""
     rows = [_printable_fields(check) for check in checks]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     for check, (what, rule, found, limit) in zip(checks, rows, strict=True):
         _, word, style, _ = VERDICTS[check.outcome]
         line = f"  {what:{widths[0]}}  {rule:{widths[1]}}  {found}; allowed: {limit}"
-        if width is not None and len(word) + len(line) > width:
-            indent = " " * (len(word) + 2)
-            wrap = partial(textwrap.wrap, width=max(width, 2 * len(indent)), break_on_hyphens=False)
-            parts = (f"{what}  {rule}", f"{found};", f"allowed: {limit}")
-            lines = [text for part in parts for text in wrap(part, initial_indent=indent, subsequent_indent=indent)]
-            line = "\n".join(lines)[len(word) :]
         yield Text(word, style=style).append(line, style="not bold default")
 
 
