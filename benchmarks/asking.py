@@ -42,7 +42,7 @@ Worker = Callable[[Iterator[int]], Any]
 def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
     """The whole path of equipoise, from a planned run file to one that is filled and closed."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from equipoise.models import connect  # noqa: PLC0415
+    from equipoise.models.chat.model import connect  # noqa: PLC0415
     from equipoise.runs.ask.budget import Budget  # noqa: PLC0415
     from equipoise.runs.ask.pump import Pump  # noqa: PLC0415
     from equipoise.runs.file.reader import RunReader  # noqa: PLC0415

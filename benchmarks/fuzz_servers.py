@@ -12,8 +12,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from equipoise.models import Refused, Reply, TransientFault, connect
-from equipoise.models.protocol import Asking
+from equipoise.models.chat.model import connect
+from equipoise.models.protocol import Asking, Refused, Reply, TransientFault
 from equipoise.runs.file.values import Attempt, attempt_row
 from serving.faulty import seal, sealed
 

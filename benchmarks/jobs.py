@@ -24,7 +24,7 @@ from equipoise.answers.parts import score_shards
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_tables
 from equipoise.measuring.plan import Plan, plan
-from equipoise.models import Reply
+from equipoise.models.protocol import Reply
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.imports import import_answers

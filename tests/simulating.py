@@ -13,8 +13,7 @@ import polars as pl
 import equipoise
 from equipoise.authoring import Evidence
 from equipoise.measuring.result import Result
-from equipoise.models import Sampling
-from equipoise.models.protocol import Reply
+from equipoise.models.protocol import Reply, Sampling
 from equipoise.runs.file import digests, sql
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt

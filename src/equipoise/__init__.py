@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan, plan
     from equipoise.measuring.result import Audit, Result
-    from equipoise.models import Sampling
     from equipoise.report.charts.drawing import Drawing
     from equipoise.report.charts.plot import plot
     from equipoise.report.exports import export
@@ -53,7 +52,6 @@ _MODULES = {
     "measuring.partials": ("Partial",),
     "measuring.plan": ("Plan", "plan"),
     "measuring.result": ("Audit", "Result"),
-    "models": ("Sampling",),
     "report.charts.drawing": ("Drawing",),
     "report.charts.plot": ("plot",),
     "report.exports": ("export",),
@@ -100,7 +98,6 @@ __all__ = [  # noqa: RUF022 - what is asked for most comes first
     "Result",
     "Rules",
     "RunSpec",
-    "Sampling",
 ]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from calling import Command
-from serving.raw import RawServer, with_length
+from serving.faults import send_json
+from serving.faulty import FaultyServer
 
 CHOICE = {"message": {"content": "Yes"}, "finish_reason": "length", "logprobs": None}
 PROBE = ("--probe", "discrimination_tamkin", "--set", "corpus=scenarios", "--sample", "12")
@@ -16,10 +16,10 @@ PROBE = ("--probe", "discrimination_tamkin", "--set", "corpus=scenarios", "--sam
 
 @pytest.mark.fault("L1")
 def test_an_endpoint_without_probabilities_costs_one_request(command: Command) -> None:
-    with RawServer(lambda prompt: [with_length(json.dumps({"choices": [CHOICE]}).encode())]) as server:
+    with FaultyServer(lambda prompt, nth: send_json(200, {"choices": [CHOICE]})) as server:
         where = ("--base-url", server.url, "--probabilities", "--out", "run.equipoise")
         ended = command("run", "custom/m", *where, *PROBE)
-        assert len(server.prompts) == 1
+        assert server.total == 1
     assert ended.code == 4
     assert "gives no probabilities of tokens" in ended.err
     assert "without --probabilities" in ended.err

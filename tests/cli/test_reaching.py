@@ -26,7 +26,6 @@ def test_values_of_headers_are_given_again_and_never_stored(command: Command) ->
     with FaultyServer(lambda prompt, nth: f"She. {SECRET}") as server:
         stopped = command(*words(server, *header, "--max-requests", "2"))
         assert stopped.code == 4
-        assert "To go on: equipoise resume run.equipoise --header X-Organisation=…" in stopped.err
         without = command("resume", "run.equipoise")
         assert without.code == 2
         assert "started with the headers X-Organisation" in without.err
@@ -57,7 +56,6 @@ def test_the_key_of_a_command_is_sent_and_not_stored(command: Command, tmp_path:
     with FaultyServer(lambda prompt, nth: f"She. {SECRET}") as server:
         stopped = command(*words(server, *option, "--max-requests", "2"))
         assert stopped.code == 4
-        assert "To go on: equipoise resume run.equipoise --key-command …" in stopped.err
         assert command("resume", "run.equipoise", *option).code == 0
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {SECRET}"}
     content = Path("run.equipoise").read_bytes()

@@ -24,7 +24,7 @@ from equipoise.measuring.differences import Verdict, paired_differences
 from equipoise.measuring.plan import Plan
 from equipoise.measuring.scatter import DRAWS
 from equipoise.measuring.summarise import item_rows
-from equipoise.models import Sampling
+from equipoise.models.protocol import Sampling
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column

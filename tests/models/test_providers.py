@@ -8,8 +8,8 @@ import pytest
 from yarl import URL
 
 from equipoise.errors import InputError
-from equipoise.models import PROVIDERS, Provider, parse_model_name
 from equipoise.models.chat.endpoint import is_loopback, resolve_endpoint
+from equipoise.models.chat.providers import PROVIDERS, Provider, parse_model_name
 from equipoise.models.chat.transport import retry_after
 from equipoise.models.redact import excerpt
 
@@ -47,7 +47,7 @@ def test_an_unknown_provider_is_refused_with_the_nearest_names(name: str, words:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("provider", PROVIDERS.values(), ids=lambda provider: provider.name)
+@pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS)
 def test_a_provider_is_reached_over_https_or_on_this_machine(provider: Provider) -> None:
     if provider.base_url is None:
         with pytest.raises(InputError, match="--base-url"):
@@ -56,7 +56,7 @@ def test_a_provider_is_reached_over_https_or_on_this_machine(provider: Provider)
     endpoint = resolve_endpoint(provider, "m", None)
     assert endpoint.base_url == provider.base_url
     assert not endpoint.is_exposed
-    assert is_loopback(endpoint.url.host or "") == (provider.key_variable is None)
+    assert is_loopback(endpoint.url) == (provider.key_variable is None)
 
 
 AZURE = "https://mine.openai.azure.com"

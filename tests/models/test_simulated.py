@@ -10,7 +10,7 @@ import pytest
 
 import equipoise
 from equipoise.errors import InputError
-from equipoise.models.protocol import Asking, Refused, Sampling
+from equipoise.models.protocol import Refused
 from equipoise.models.simulated import SimulatedModel
 from equipoise.probes import find_probes
 from equipoise.runs.run import Run
@@ -29,15 +29,14 @@ def ask(path: Path, **given: Any) -> Answers:
     return answers_of(session.ask())
 
 
-@pytest.mark.parametrize("probe", ["jobs_lum", "hiring_an", "business_vocabulary"])
-def test_a_reference_model_scores_its_reference_values(probe: str) -> None:
-    """One whose labels, pairs or words are read: that the answers of all do is among the checks of every probe."""
-    audit = equipoise.audit("simulated/stereotyping", probes=probe, suite="quick", sample=60)
+def test_a_reference_model_scores_its_reference_values() -> None:
+    """That the answers of all reference models do is among the checks of every probe."""
+    audit = equipoise.audit("simulated/stereotyping", probes="jobs_lum", suite="quick", sample=60)
     assert audit.simulated
-    metrics = [metric for metric in find_probes()[probe].metrics if "stereotyping" in metric.references]
+    metrics = [metric for metric in find_probes()["jobs_lum"].metrics if "stereotyping" in metric.references]
     assert metrics
     for metric in metrics:
-        found = audit[probe].metrics[metric.name]
+        found = audit["jobs_lum"].metrics[metric.name]
         assert abs(found.value - metric.references["stereotyping"]) <= found.high - found.low + 1e-9, metric.name
 
 
@@ -90,8 +89,6 @@ def test_named_probes_must_have_the_stance_and_others_are_left_out() -> None:
         assert len(choose_probes_for(model, None)) == len(find_probes())
 
 
-def test_a_simulated_model_answers_no_text_and_says_what_it_ignores() -> None:
-    model = SimulatedModel("simulated/unbiased", Sampling(temperature=0.0, system="Be fair.", seed=3))
+def test_a_simulated_model_answers_no_text() -> None:
     with pytest.raises(Refused, match="can only answer the prompts of a run"):
-        asyncio.run(model.answer("Hello?", None, Asking()))
-    assert model.notes[1] == "A simulated model ignores temperature, system."
+        asyncio.run(SimulatedModel("simulated/unbiased").answer("Hello?"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 from pathlib import Path
 
 from equipoise.report import exports
 from equipoise.report.html.write import write_report
 from equipoise.runs.file import reader
-from runs.child import peak_megabytes
 
 
 def main(*runs: str) -> None:
@@ -18,7 +18,8 @@ def main(*runs: str) -> None:
         write_report(run, run.with_suffix(".html"))
         for form in ("csv", "jsonl", "parquet"):
             exports.export(run, run.with_suffix(f".{form}"), "attempts", form)
-        sys.stdout.write(f"{peak_megabytes()} ")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        sys.stdout.write(f"{peak // (2**20 if sys.platform == 'darwin' else 2**10)} ")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from equipoise.measuring.plan import plan
-from equipoise.models import Reply
+from equipoise.models.protocol import Reply
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.schema import ANSWER, ID, Status

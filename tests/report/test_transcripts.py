@@ -16,7 +16,7 @@ import pytest
 
 import equipoise
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.models import Reply
+from equipoise.models.protocol import Reply
 from equipoise.report.charts.drawing import COLOURS
 from equipoise.report.text import reveal_invisible
 from equipoise.report.transcripts import (

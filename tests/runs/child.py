@@ -1,7 +1,6 @@
 """A process that runs the pump on a run file, to be killed, signalled or starved: `python -m runs.child FILE URL …`.
 
 It prints one line for each attempt after its commit has returned, and exits with the code of the error that ended it.
-At its end it says on stderr by how many megabytes its memory grew.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError
-from equipoise.models import connect
+from equipoise.models.chat.model import connect
 from equipoise.runs.ask import asker, pump
 from equipoise.runs.ask.budget import Budget
 from equipoise.runs.file import store
@@ -51,7 +50,6 @@ def main() -> int:
     pump.DRAIN_SECONDS, asker.FIRST_BACKOFF = options.drain, 0.01
     spec = RunSpec(concurrency=options.concurrency, deadline=options.deadline)
     model = connect("custom/m", base_url=options.url, key="sk-0123456789abcdef", environ={})
-    before = peak_megabytes()
     try:
         with AcknowledgingRunFile.open(options.path) as run:
             sys.stdout.write("ready\n")
@@ -60,12 +58,7 @@ def main() -> int:
     except EquipoiseError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    sys.stderr.write(f"{peak_megabytes() - before}\n")
     return 0
-
-
-def peak_megabytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (2**20 if sys.platform == "darwin" else 2**10)
 
 
 if __name__ == "__main__":

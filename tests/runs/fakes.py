@@ -17,7 +17,7 @@ import polars as pl
 
 from equipoise.authoring import Items
 from equipoise.measuring.plan import Plan
-from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply, TransientFault
+from equipoise.models.protocol import AS_SAMPLED, Asking, Model, Refused, Reply, TransientFault
 from equipoise.probes import get_probe
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
@@ -127,7 +127,7 @@ def transient(kind: str, status: Status = Status.HTTP_ERROR, **fields: Any) -> T
     )
 
 
-class Fake(LocalModel):
+class Fake(Model):
     """A model that follows a script, and records what it was asked."""
 
     gives_probabilities = continues_answers = True

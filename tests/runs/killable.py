@@ -11,12 +11,11 @@ from equipoise.runs.file.reader import RunReader
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION
 from runs.fakes import attempts_of, prompts_of
 from serving.faulty import FaultyServer
-from serving.raw import RawServer
 
 TESTS = Path(__file__).parents[1]
 
 
-def start(path: Path, server: FaultyServer | RawServer, *options: str) -> subprocess.Popen[str]:
+def start(path: Path, server: FaultyServer, *options: str) -> subprocess.Popen[str]:
     """Start a child process that asks the server for what is pending."""
     return subprocess.Popen(
         [sys.executable, "-m", "runs.child", str(path), server.url, *options],

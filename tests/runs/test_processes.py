@@ -20,7 +20,6 @@ from equipoise.schema import Status
 from runs.fakes import create, plan, seal
 from runs.killable import acknowledged, start, stored, texts
 from serving.faulty import FaultyServer
-from serving.raw import RawServer, completion, with_length
 
 CONCURRENCY = 8
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals and limits of POSIX")
@@ -148,17 +147,3 @@ def test_a_full_place_stops_the_run_and_keeps_the_file(
         if is_disk:
             path = shutil.copytree(path.parent, tmp_path / "moved") / "run.db"
         finish(path, server)
-
-
-@POSIX
-@pytest.mark.fault("E15")
-def test_large_answers_at_once_need_bounded_memory(tmp_path: Path) -> None:
-    path, at_once, size = tmp_path / "run.db", 24, 10 * 2**20
-    create(path, plan(size=at_once)).close()
-    response = with_length(completion("ab cd " * (size // 6)))
-    with RawServer(lambda prompt: [response]) as server:
-        child = start(path, server, f"--concurrency={at_once}")
-        _, err = child.communicate(timeout=120)
-    with RunReader.open(path) as run:
-        assert run.counts()[Status.OK] == at_once
-    assert int(err) < 200, "megabytes, less than all answers together"

@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.errors import IntegrityError
 from equipoise.measuring.plan import plan
-from equipoise.models import Reply
+from equipoise.models.protocol import Reply
 from equipoise.probes import get_probe
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.finished import verify_run

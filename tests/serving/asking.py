@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import traceback
-from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 from urllib.parse import quote
 
-from equipoise.models import ChatModel, Refused, Reply, TransientFault, connect
+from equipoise.models.chat.model import ChatModel, connect
+from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
 from serving.faults import Fault, send_json
 from serving.faulty import Behaviour, FaultyServer
 
@@ -21,18 +20,18 @@ Outcome = Reply | TransientFault | Refused
 
 
 def connect_to(server: FaultyServer, protocol: str = "openai", **options: Any) -> ChatModel:
-    defaults: dict[str, Any] = {
-        "base_url": server.url,
-        "environ": {f"{protocol.upper()}_API_KEY": KEY},
-        "deadline": 20.0,
-    }
-    return connect(f"{protocol}/test-model", **defaults | options)
+    environ = {f"{protocol.upper()}_API_KEY": KEY}
+    return connect(
+        f"{protocol}/test-model", **{"base_url": server.url, "environ": environ, "deadline": 20.0, **options}
+    )
 
 
-async def outcome_of(model: ChatModel, prompt: str = "Who?", system: str | None = None) -> Outcome:
+async def outcome_of(
+    model: ChatModel, prompt: str = "Who?", system: str | None = None, asking: Asking = AS_SAMPLED
+) -> Outcome:
     """The reply, or the fault that was raised."""
     try:
-        return await model.answer(prompt, system)
+        return await model.answer(prompt, system, asking)
     except (TransientFault, Refused) as fault:
         return fault
 
@@ -51,48 +50,40 @@ def always(answer: Fault | str) -> Behaviour:
     return lambda prompt, nth: answer
 
 
-def ask_faulty(fault: Fault, protocol: str, **options: Any) -> tuple[Outcome, ChatModel]:
+def ask_faulty(fault: Fault, protocol: str = "openai", **options: Any) -> tuple[Outcome, ChatModel]:
     """The outcome of one prompt that meets a fault, and the model that was asked."""
     with FaultyServer(always(fault), wait=7.0) as server:
         model = connect_to(server, protocol, **options)
         [outcome] = ask(model)
+        assert server.total == 1
     return outcome, model
 
 
 def ask_with_response(document: object, protocol: str = "openai", status: int = 200) -> Outcome:
     """The outcome of one prompt whose response is this JSON document."""
-    with FaultyServer(lambda prompt, nth: send_json(status, lambda exchange: document)) as server:
+    with FaultyServer(lambda prompt, nth: send_json(status, document)) as server:
         [outcome] = ask(connect_to(server, protocol))
     return outcome
 
 
-def _key_forms(secret: str) -> Iterator[str]:
-    """Every twelve characters of the key in a row, as they are and in the usual encodings."""
-    for start in range(len(secret) - 11):
-        part = secret[start : start + 12]
-        yield from (part, quote(part, safe=""), part.encode().hex(), part.replace("/", "\\/"))
-    for shift in range(3):
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            encoded = encode(bytes(shift) + secret.encode()).decode()
-            yield from (encoded[start : start + 16] for start in range(4, len(encoded) - 20))
-
-
-KEY_FORMS = [*sorted(set(_key_forms(KEY))), f"**{KEY[-4:]}"]
+KEY_FORMS = {KEY[start : start + 12] for start in range(len(KEY) - 11)}
+KEY_FORMS |= {form for part in KEY_FORMS for form in (quote(part, safe=""), part.replace("/", "\\/"))}
+for encode in (base64.b64encode, base64.urlsafe_b64encode):
+    encoded = encode(KEY.encode()).decode()
+    KEY_FORMS |= {encoded[start : start + 16] for start in range(len(encoded) - 20)}
 
 
 def find_key(text: str) -> list[str]:
-    """The forms of the key that are in a text."""
+    """The forms of the key that are in a text: twelve characters of it in a row, as they are or encoded."""
     return [form for form in KEY_FORMS if form in text]
 
 
 def find_leaks(outcome: Outcome, model: ChatModel) -> list[str]:
     """All texts that a request leaves behind and that hold the key."""
-    places: list[object] = [repr(model), str(model), model.settings, model.notes, model.name, repr(outcome)]
-    if isinstance(outcome, Exception):
-        places += [str(outcome), outcome.args, "".join(traceback.format_exception(outcome))]
-        places += [repr(outcome.__cause__), repr(outcome.__context__)]
     reply = outcome.reply if isinstance(outcome, TransientFault) else outcome
-    if isinstance(reply, Reply):
-        places += [getattr(reply, field.name) for field in fields(reply)]
-    texts = [place.decode("latin-1") if isinstance(place, bytes) else str(place) for place in places]
+    places: list[object] = [model, model.settings, model.notes, model.name, outcome]
+    places += vars(reply).values() if isinstance(reply, Reply) else []
+    if isinstance(outcome, Exception):
+        places += [str(outcome), "".join(traceback.format_exception(outcome)), outcome.__cause__, outcome.__context__]
+    texts = [place.decode("latin-1") if isinstance(place, bytes) else repr(place) for place in places]
     return [text for text in texts if find_key(text)]

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import gzip
 import itertools
-import json
 import socket
 import struct
 import zlib
@@ -60,14 +59,9 @@ class Exchange:
         message = {"role": "assistant", "content": text} | ({"reasoning_content": reasoning} if reasoning else {})
         return {
             **common,
-            "object": "chat.completion",
             "system_fingerprint": "fp_1",
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": {
-                "prompt_tokens": prompt_tokens,
-                "completion_tokens": completion_tokens,
-                "total_tokens": prompt_tokens + completion_tokens,
-            },
+            "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens},
         }
 
     def error(self, message: str, kind: str, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
@@ -78,17 +72,45 @@ class Exchange:
     def key_echo(self) -> str:
         """A message with the key in every form in which a careless endpoint may show it."""
         key = self.key.encode()
-        masked = [self.key[:12], self.key[:20] + "...", f"{self.key[:6]}***{self.key[-4:]}"]
+        cut = [self.key[:12], self.key[:20] + "..."]
         encoded = [quote(self.key, safe=""), base64.b64encode(key).decode(), base64.urlsafe_b64encode(key).decode()]
-        return "Your key was " + " or ".join([self.key, *masked, *encoded])
+        return "Your key was " + " or ".join([self.key, *cut, *encoded])
 
 
 Responder = Callable[[Exchange], Awaitable[web.StreamResponse]]
 
 
-def send_json(status: int, make: Callable[[Exchange], object]) -> Responder:
+class Raw(web.StreamResponse):
+    """A response of exactly these bytes, with seconds to wait between them; then the connection is closed or kept."""
+
+    def __init__(self, *pieces: bytes | float, keep: bool = False) -> None:
+        super().__init__()
+        self._pieces = pieces
+        self._keep_alive = keep
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        for piece in self._pieces:
+            if isinstance(piece, float):
+                await asyncio.sleep(piece)
+            elif request.transport is not None:
+                request.transport.write(piece)
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        pass
+
+
+def respond_raw(*pieces: bytes | float, keep: bool = False) -> Responder:
     async def respond(exchange: Exchange) -> web.StreamResponse:
-        return web.json_response(make(exchange), status=status)
+        return Raw(*pieces, keep=keep)
+
+    return respond
+
+
+def send_json(status: int, document: object) -> Responder:
+    """A JSON document, or what a function makes of the exchange."""
+
+    async def respond(exchange: Exchange) -> web.StreamResponse:
+        return web.json_response(document(exchange) if callable(document) else document, status=status)
 
     return respond
 
@@ -119,37 +141,17 @@ def send_error(
     return send_json(status, make)
 
 
-def send_key_echo(status: int) -> Responder:
-    return send_json(status, lambda exchange: exchange.error(exchange.key_echo(), "server_error"))
-
-
-def send_rate_limit(header: Callable[[float], tuple[str, str]] | None, words: str = "Slow down.") -> Responder:
+def send_rate_limit(header: Callable[[float], dict[str, str]], words: str = "Slow down.") -> Responder:
     async def respond(exchange: Exchange) -> web.StreamResponse:
-        headers = dict([header(exchange.wait)]) if header else {}
         error = exchange.error(words.format(wait=exchange.wait), "rate_limit_error", code="rate_limit_exceeded")
-        return web.json_response(error, status=429, headers=headers)
+        return web.json_response(error, status=429, headers=header(exchange.wait))
 
     return respond
 
 
-async def rate_limit_date(exchange: Exchange) -> web.StreamResponse:
+def date_header(wait: float) -> dict[str, str]:
     """A date as the wait; the clocks of the two machines differ by a day."""
-    headers = {"Date": formatdate(86400, usegmt=True), "Retry-After": formatdate(86400 + exchange.wait, usegmt=True)}
-    return web.json_response(exchange.error("Slow down.", "rate_limit_error"), status=429, headers=headers)
-
-
-async def slow(exchange: Exchange) -> web.StreamResponse:
-    response = web.StreamResponse()
-    await response.prepare(exchange.request)
-    for byte in json.dumps(exchange.message("She said yes.")).encode():
-        await response.write(bytes([byte]))
-        await asyncio.sleep(1)
-    return response
-
-
-async def silent(exchange: Exchange) -> web.StreamResponse:
-    await asyncio.sleep(3600)
-    raise AssertionError("the client should have given up")
+    return {"Date": formatdate(86400, usegmt=True), "Retry-After": formatdate(86400 + wait, usegmt=True)}
 
 
 async def reset(exchange: Exchange) -> web.StreamResponse:
@@ -159,20 +161,6 @@ async def reset(exchange: Exchange) -> web.StreamResponse:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
     return web.Response()
-
-
-def send_raw(head: str | None = None, body: bytes = b"") -> Responder:
-    """Send these bytes, or none, then close the connection."""
-
-    async def respond(exchange: Exchange) -> web.StreamResponse:
-        transport = exchange.request.transport
-        assert isinstance(transport, asyncio.Transport)
-        if head is not None:
-            transport.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{head}\r\n\r\n".encode() + body)
-        transport.close()
-        return web.Response()
-
-    return respond
 
 
 async def huge(exchange: Exchange, status: int = 200) -> web.StreamResponse:
@@ -185,21 +173,14 @@ async def huge(exchange: Exchange, status: int = 200) -> web.StreamResponse:
 
 
 @cache
-def make_gzip_bomb(size: int = 128 * 2**20) -> bytes:
-    """An answer and 128 MB of spaces, in an eighth of a megabyte."""
-    compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
-    pieces = [compressor.compress(WHOLE), *(compressor.compress(b" " * 2**20) for _ in range(size // 2**20))]
-    return b"".join(pieces) + compressor.flush()
+def make_gzip_bomb() -> bytes:
+    """An answer and 64 MB of spaces, in an eighth of a megabyte."""
+    return gzip.compress(WHOLE + b" " * 2**26)
 
 
 async def redirect(exchange: Exchange) -> web.StreamResponse:
     where = str(exchange.request.url.with_path("/elsewhere").with_query(key=exchange.key))
     return web.Response(status=307, headers={"Location": where})
-
-
-def make_no_choices(exchange: Exchange) -> object:
-    message = exchange.message("She said yes.")
-    return {name: value for name, value in message.items() if name not in ("choices", "content")}
 
 
 def make_filtered(exchange: Exchange) -> object:
@@ -216,21 +197,21 @@ async def echo_malformed(exchange: Exchange) -> web.StreamResponse:
     return web.Response(text="{" + exchange.key_echo() + padding + exchange.key, content_type="application/json")
 
 
-async def echo_answer(exchange: Exchange) -> web.StreamResponse:
-    return web.json_response(exchange.message(exchange.key_echo(), reasoning=exchange.key_echo(), model=exchange.key))
+def make_echo(exchange: Exchange) -> object:
+    return exchange.message(exchange.key_echo(), reasoning=exchange.key_echo(), model=exchange.key)
 
 
 class Fault(Enum):
     """What a request meets instead of an answer. Each comment is the row of docs/faults.md for what follows it."""
 
     # E1: all ask to wait `Exchange.wait` seconds
-    RATE_LIMIT_SECONDS = member(send_rate_limit(lambda wait: ("Retry-After", f"{wait:g}")))
-    RATE_LIMIT_MILLISECONDS = member(send_rate_limit(lambda wait: ("retry-after-ms", f"{wait * 1000:g}")))
-    RATE_LIMIT_DATE = member(rate_limit_date)
-    RATE_LIMIT_RESET = member(send_rate_limit(lambda wait: ("x-ratelimit-reset-requests", f"{wait * 1000:.0f}ms")))
-    RATE_LIMIT_WORDS = member(send_rate_limit(None, "Limit reached. Please try again in {wait:g}s. See billing."))
+    RATE_LIMIT_SECONDS = member(send_rate_limit(lambda wait: {"Retry-After": f"{wait:g}"}))
+    RATE_LIMIT_DATE = member(send_rate_limit(date_header))
+    RATE_LIMIT_WORDS = member(
+        send_rate_limit(lambda wait: {}, "Limit reached. Please try again in {wait:g}s. See billing.")
+    )
     # E2
-    RATE_LIMIT = member(send_rate_limit(None))
+    RATE_LIMIT = member(send_rate_limit(lambda wait: {}))
     # E3
     QUOTA_402 = member(send_error(402, "Insufficient Balance", "billing_error"))
     QUOTA_429 = member(
@@ -244,24 +225,27 @@ class Fault(Enum):
     # E5
     HTML_502 = member(send_bytes(HTML, status=502, kind="text/html"))
     # E6, E7
-    SLOW = member(slow)
-    SILENT = member(silent)
+    SLOW = member(respond_raw(b"HTTP/1.1 200 OK\r\n\r\n", *(piece for byte in WHOLE for piece in (bytes([byte]), 1.0))))
+    SILENT = member(respond_raw(3600.0))
     # E8
     RESET = member(reset)
-    HANG_UP = member(send_raw())
-    SHORT_BODY = member(send_raw(f"Content-Length: {len(WHOLE) + 100}", WHOLE))
+    HANG_UP = member(respond_raw())
+    NOT_HTTP = member(respond_raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n"))
+    SHORT_BODY = member(respond_raw(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (len(WHOLE) + 100), WHOLE))
     SHORT_GZIP = member(send_bytes(zlib.compress(WHOLE)[:-6], encoding="deflate"))
-    BROKEN_CHUNK = member(send_raw("Transfer-Encoding: chunked", f"{len(WHOLE):x}\r\n".encode() + WHOLE + b"\r\n"))
+    BROKEN_CHUNK = member(
+        respond_raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(WHOLE), WHOLE))
+    )
     # E9
     INVALID_JSON = member(send_bytes(WHOLE[:-10]))
     NOT_UTF8 = member(send_bytes(WHOLE.replace(b"She", b"\xff\xfe")))
     NOT_AN_OBJECT = member(send_bytes(b'"She said yes."'))
     DAMAGED_GZIP = member(send_bytes(gzip.compress(WHOLE)[:10] + b"\xff" * 40, encoding="gzip"))
     # E10
-    ERROR_IN_200 = member(send_json(200, lambda exchange: {"error": {"message": "Provider down", "code": 502}}))
+    ERROR_IN_200 = member(send_json(200, {"error": {"message": "Provider down", "code": 502}}))
     RATE_LIMIT_IN_200 = member(send_error(200, "Slow down.", "rate_limit_error"))
     KEY_IN_200 = member(send_error(200, "No.", "authentication_error", code="invalid_api_key"))
-    NO_CHOICES = member(send_json(200, make_no_choices))
+    NO_CHOICES = member(send_json(200, {"id": "response-1", "model": "test-model"}))
     BROKEN_OFF = member(send_answer("She sa", finish="error"))
     # E11
     NULL_CONTENT = member(send_answer(None))
@@ -286,7 +270,7 @@ class Fault(Enum):
     # E17
     UNKNOWN_MODEL_404 = member(send_error(404, "No such model.", "not_found_error", code="model_not_found"))
     HTML_404 = member(send_bytes(b"<html><h1>404 page not found</h1></html>", status=404, kind="text/html"))
-    UNEXPECTED_ENDPOINT = member(send_json(200, lambda exchange: {"error": "Unexpected endpoint or method. (POST /)"}))
+    UNEXPECTED_ENDPOINT = member(send_json(200, {"error": "Unexpected endpoint or method. (POST /)"}))
     # E18
     CONTEXT_LENGTH = member(
         send_error(
@@ -304,7 +288,7 @@ class Fault(Enum):
     # E21
     REDIRECT = member(redirect)
     # S13
-    ECHO_401 = member(send_key_echo(401))
-    ECHO_500 = member(send_key_echo(500))
+    ECHO_401 = member(send_json(401, lambda exchange: exchange.error(exchange.key_echo(), "server_error")))
+    ECHO_500 = member(send_json(500, lambda exchange: exchange.error(exchange.key_echo(), "server_error")))
     ECHO_MALFORMED = member(echo_malformed)
-    ECHO_ANSWER = member(echo_answer)
+    ECHO_ANSWER = member(send_json(200, make_echo))

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import ssl
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -42,10 +43,36 @@ class ReceivedRequest:
     query: Mapping[str, str]
     headers: Mapping[str, str]
     body: Mapping[str, Any]
+    connection: object
 
 
-class FaultyServer:
-    """A server in its own thread, used with `with`; it counts its requests.
+class InThread(ABC):
+    """A server with an event loop in a thread of its own, used with `with`."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self.start(), self._loop).result()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        asyncio.run_coroutine_threadsafe(self.stop(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    @abstractmethod
+    async def start(self) -> None: ...
+
+    @abstractmethod
+    async def stop(self) -> None: ...
+
+
+class FaultyServer(InThread):
+    """A server that counts its requests.
 
     `rejects` names parameters that it refuses with a 400, `wait` is the seconds that its rate limits ask for, and
     `delay` the seconds that an answer takes.
@@ -61,6 +88,7 @@ class FaultyServer:
         port: int = 0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        super().__init__()
         self.behaviour = behaviour
         self.rejects = rejects
         self.wait = wait
@@ -71,8 +99,6 @@ class FaultyServer:
         """The number of requests for each prompt, without those that were rejected for a parameter."""
         self.rejections = 0
         self.received: deque[ReceivedRequest] = deque(maxlen=1000)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="faulty server")
 
     @property
     def url(self) -> str:
@@ -84,31 +110,23 @@ class FaultyServer:
         """The number of all requests so far."""
         return self.requests.total() + self.rejections
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._runner = asyncio.run_coroutine_threadsafe(self.start(), self._loop).result()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def start(self) -> web.AppRunner:
-        """Serve in the running event loop; the caller must clean up the runner."""
+    async def start(self) -> None:
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/{path:.*}", self._answer)
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", self.port, ssl_context=self.tls).start()
-        self.port = runner.addresses[0][1]
-        return runner
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self.port, ssl_context=self.tls).start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        await self._runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = orjson.loads(await request.read())
-        headers, query = dict(request.headers), dict(request.query)
-        self.received.append(ReceivedRequest(path=request.path, query=query, headers=headers, body=body))
+        headers, query, connection = dict(request.headers), dict(request.query), request.transport
+        self.received.append(
+            ReceivedRequest(path=request.path, query=query, headers=headers, body=body, connection=connection)
+        )
         prompt = body["messages"][-1]["content"]
         anthropic = request.path.endswith("/messages")
         exchange = Exchange(request=request, body=body, prompt=prompt, anthropic=anthropic, wait=self.wait)

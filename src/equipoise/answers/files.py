@@ -17,8 +17,8 @@ import polars as pl
 
 from equipoise.answers.formats import outcome, read_line, without_answer
 from equipoise.answers.rows import LONGEST_ANSWER, ROWS_PER_TABLE, SCHEMA, Fields, Row, check_table, tabulate_rows
-from equipoise.bodies import Completion
 from equipoise.errors import BadFile, InputError, IntegrityError, NoAnswers, StorageError, UnknownName
+from equipoise.models.bodies import make_reply
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, Status
 
 STDIN = "-"
@@ -216,7 +216,6 @@ def _read_sample(sample: Any) -> Fields:
     key = {ID: str(sample.id), PROMPT: asked[-1] if asked else None, REPETITION: sample.epoch}
     answered = bool(sample.output.choices) and not sample.output.error
     if answered and (sample.error is None or sample.output.completion):  # an error after the answer is a scorer's
-        said = Completion(text=sample.output.completion, finish_reason=sample.output.stop_reason)
-        return key | outcome(said)
+        return key | outcome(make_reply(text=sample.output.completion, reason=sample.output.stop_reason))
     failed = sample.error is not None or sample.output.error
     return key | without_answer(Status.HTTP_ERROR if failed else Status.PENDING)

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from equipoise.bodies import KNOWN, READERS, UNREADABLE, Completion, join_texts, read_completion
 from equipoise.errors import BadFile
-from equipoise.failures import ended_in_batch, read_reported
+from equipoise.models.bodies import KNOWN, READERS, UNREADABLE, join_texts, read_reply
+from equipoise.models.failures import ended_in_batch, read_reported
+from equipoise.models.protocol import Reply
 from equipoise.schema import ANSWER, ID, MEASURED, PROMPT, REPETITION, STATUS, Status
 
 Fields = dict[str, Any]
@@ -69,15 +70,13 @@ def read_body(body: Line) -> Fields:
         raise ValueError
     if "output" in body and body.get("status") in ("cancelled", "queued", "in_progress"):
         return without_answer(Status.PENDING)
-    completion = read_completion(body)
-    return without_answer(Status.MALFORMED) if completion is None else outcome(completion)
+    reply = read_reply(body)
+    return without_answer(Status.MALFORMED) if reply is None else outcome(reply)
 
 
-def outcome(completion: Completion) -> Fields:
-    """As for endpoints (`models.chat.wire.make_reply`): what broke off, was withheld or refused is no answer."""
-    if completion.status in (Status.HTTP_ERROR, Status.FILTERED):
-        return without_answer(completion.status)
-    return {STATUS: completion.status, ANSWER: completion.text}
+def outcome(reply: Reply) -> Fields:
+    """The fields of an attempt with this reply."""
+    return {STATUS: reply.status, ANSWER: reply.answer}
 
 
 def without_answer(status: Status) -> Fields:

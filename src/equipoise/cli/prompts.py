@@ -47,8 +47,8 @@ def command(
     Examples: equipoise prompts jobs_lum > prompts.jsonl · equipoise prompts hiring_an --format anthropic-batch --model
     claude-haiku-4-5 -o batch.jsonl · equipoise prompts hiring_an --format parquet --shards 64 -o prompts
     """
-    from equipoise import models
     from equipoise.answers import prompts as answer_prompts
+    from equipoise.models.protocol import Sampling
     from equipoise.runs import batches, suites
 
     chosen = given.one_probe(probe)
@@ -59,7 +59,7 @@ def command(
     (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, repeated=suite is not None)
     make_line = None
     if wanted in batches.BATCHES:
-        sampling = models.Sampling(**{"max_tokens": chosen.max_tokens, **given.fields()})
+        sampling = Sampling(**{"max_tokens": chosen.max_tokens, **given.fields()})
         make_line = batches.make_lines(wanted, model, sampling)
     elif given.fields():
         note(f"--temperature, --max-tokens and --system are for batch jobs: {form} holds prompts only")

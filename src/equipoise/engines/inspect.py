@@ -27,11 +27,11 @@ from inspect_ai.solver import TaskState, generate
 from equipoise.answers.formats import outcome
 from equipoise.answers.rows import tabulate_rows
 from equipoise.authoring import Probe
-from equipoise.bodies import Completion
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Result
+from equipoise.models.bodies import make_reply
 from equipoise.probes import find_probes, get_probe
 from equipoise.runs.suites import plan_probes
 from equipoise.schema import (
@@ -110,7 +110,7 @@ def reading(probe: str, parameters: dict[str, Any]) -> Scorer:
     detector = planned.probe.detector
 
     async def score(state: TaskState, _target: ScoreTarget) -> Score:
-        answered = outcome(Completion(text=state.output.completion, finish_reason=state.output.stop_reason))
+        answered = outcome(make_reply(text=state.output.completion, reason=state.output.stop_reason))
         (table,) = tabulate_rows([(f"sample {state.sample_id}", {ID: str(state.sample_id), **answered})])
         status, answer = table.select(STATUS, ANSWER).row(0)
         row = prompts.filter(pl.col(ID) == str(state.sample_id)).with_columns(

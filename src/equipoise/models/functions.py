@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from equipoise.detect.visible import has_visible_text
-from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply, TransientFault
+from equipoise.models.protocol import AS_SAMPLED, Asking, Model, Refused, Reply, TransientFault
 from equipoise.models.redact import excerpt
 from equipoise.schema import Status
 
@@ -31,7 +29,7 @@ class Generator(Protocol):
 Function = Callable[[str], str | Reply] | Callable[[str], Awaitable[str | Reply]]
 
 
-class FunctionModel(LocalModel):
+class FunctionModel(Model):
     """A Python function of the prompt as a model, or an object with a method `generate`.
 
     A plain function runs in a thread, an `async` one in the event loop. `generate` gets the prompts that are waiting
@@ -47,18 +45,8 @@ class FunctionModel(LocalModel):
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         if not self._is_async and not isinstance(function, Generator):
             self.concurrency = 1  # a plain function need not expect to be called again before it has returned
-        self._waiting: deque[tuple[str, Future[object]]] = deque()
-
-    async def __aenter__(self) -> Self:
-        """Make the thread in which batches are generated, one after the other."""
-        self._thread = ThreadPoolExecutor(1)
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        """Cancel all calls that wait for a batch."""
-        for _, future in self._waiting:
-            future.cancel()
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._waiting: list[tuple[str, asyncio.Future[object]]] = []
+        self._batches: asyncio.Task[None] | None = None
 
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:  # noqa: ARG002
         """Call the function, which ignores `asking`. What it raises makes this one attempt `malformed`."""
@@ -74,22 +62,23 @@ class FunctionModel(LocalModel):
     async def _call(self, text: str) -> object:
         function = self._function
         if isinstance(function, Generator):
-            future: Future[object] = Future()
+            future = asyncio.get_running_loop().create_future()
             self._waiting.append((text, future))
-            await asyncio.sleep(0)  # Calls that start in this turn of the event loop still join the batch.
-            if not future.cancelled():  # as when the model is closed
-                self._thread.submit(self._answer_batch, function)
-            return await asyncio.wrap_future(future)
+            if self._batches is None or self._batches.done():
+                self._batches = asyncio.create_task(self._answer_batches(function))
+            return await future
         result: object = function(text) if self._is_async else await asyncio.to_thread(function, text)
         return await result if inspect.isawaitable(result) else result
 
-    def _answer_batch(self, generator: Generator) -> None:
-        """Answer the calls that wait, if those before have left any."""
-        batch = [self._waiting.popleft() for _ in range(min(MAX_BATCH, len(self._waiting)))]
-        batch = [(text, future) for text, future in batch if future.set_running_or_notify_cancel()]
-        answers = _generate(generator, [text for text, _ in batch]) if batch else []
-        for (_, future), answer in zip(batch, answers, strict=True):
-            future.set_result(answer)
+    async def _answer_batches(self, generator: Generator) -> None:
+        """Answer what waits, and what has come meanwhile, one batch after the other."""
+        while self._waiting:
+            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+            batch = [(text, future) for text, future in batch if not future.done()]
+            answers = await asyncio.to_thread(_generate, generator, [text for text, _ in batch])
+            for (_, future), answer in zip(batch, answers, strict=True):
+                if not future.done():  # as when nobody waits for it any more
+                    future.set_result(answer)
 
 
 def _generate(generator: Generator, texts: list[str]) -> Sequence[object]:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from equipoise.errors import InputError
 from equipoise.models.functions import FunctionModel
-from equipoise.models.protocol import Reply
+from equipoise.models.protocol import Refused, Reply
 from equipoise.models.redact import excerpt
 from equipoise.schema import Status
 
@@ -30,7 +30,9 @@ COMMAND = "command:"
 CONCURRENCY = 2
 """How many programs run at a time, unless the user says otherwise."""
 MAX_ANSWER_BYTES = 16 * 2**20
-MAX_ERROR_BYTES = 64 * 2**10
+MAX_ERROR_BYTES = MAX_KEY_BYTES = 2**16
+KEY_SECONDS = 60.0
+"""What a command that prints a key may take: some ask a server, or wait for a touch of a security key."""
 
 
 def open_program(name: str, deadline: float) -> FunctionModel:
@@ -62,7 +64,7 @@ def _find_function(name: str) -> Callable[[str], str]:
 async def _ask_program(words: list[str], deadline: float, text: str) -> str | Reply:
     """What the program writes to standard output is the answer."""
     try:
-        ended = await run_program(words, text, most=MAX_ANSWER_BYTES, seconds=deadline)
+        ended = await _run_program(words, text, most=MAX_ANSWER_BYTES, seconds=deadline)
     except TimeoutError:
         return Reply(status=Status.TIMEOUT, detail=f"the program took over {deadline:g} s")
     if len(ended.output) > MAX_ANSWER_BYTES:
@@ -77,11 +79,31 @@ async def _ask_program(words: list[str], deadline: float, text: str) -> str | Re
         return Reply(status=Status.MALFORMED, detail=detail, raw=ended.output[:MAX_ERROR_BYTES])
 
 
-# Programs, run once without a shell
+async def print_key(words: Sequence[str]) -> str:
+    """The key that a command prints. Nothing of it is shown, also when it fails."""
+    problem = f"The key command {shlex.quote(Path(words[0]).name)}"
+    try:
+        ended = await _run_program(words, "", most=MAX_KEY_BYTES, seconds=KEY_SECONDS)
+    except TimeoutError:
+        raise Refused(f"{problem} did not end within {KEY_SECONDS:g} s. It must not ask for anything.") from None
+    except OSError as error:
+        raise Refused(f"{problem} cannot be started: {error.strerror}.") from None
+    key = ended.output.decode("ascii", "replace").strip()
+    if ended.code or not is_sendable(key):
+        raise Refused(
+            f"{problem} must print the key and nothing else: one line of ASCII without spaces. It ended with code "
+            f"{ended.code}; what it printed is not shown."
+        )
+    return key
+
+
+def is_sendable(key: str) -> bool:
+    """Whether a key can stand in a header."""
+    return key != "" and key.isascii() and key.isprintable() and " " not in key
 
 
 def parse_command(command: str, what: str) -> list[str]:
-    """The words of a command; InputError if there is no such program."""
+    """The words of a command, to be run without a shell; InputError if there is no such program."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -92,7 +114,7 @@ def parse_command(command: str, what: str) -> list[str]:
     return words
 
 
-class Finished(NamedTuple):
+class _Finished(NamedTuple):
     """How a program ended, and what it wrote: of its output one byte above the limit at most."""
 
     code: int
@@ -100,7 +122,7 @@ class Finished(NamedTuple):
     errors: bytes
 
 
-async def run_program(words: Sequence[str], text: str, *, most: int, seconds: float) -> Finished:
+async def _run_program(words: Sequence[str], text: str, *, most: int, seconds: float) -> _Finished:
     """Run a program to its end. One that writes more than `most` bytes is ended; TimeoutError after the seconds."""
     # In a session of its own, so that what it starts ends with it.
     process = await asyncio.create_subprocess_exec(
@@ -119,7 +141,7 @@ async def run_program(words: Sequence[str], text: str, *, most: int, seconds: fl
     finally:
         kill_group(process)
         code = await process.wait()
-    return Finished(code, output, errors)
+    return _Finished(code, output, errors)
 
 
 async def _read(stream: asyncio.StreamReader, most: int, on_excess: Callable[[], None] = lambda: None) -> bytes:

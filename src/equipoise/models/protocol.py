@@ -1,4 +1,4 @@
-"""The `Model` protocol: one prompt in, one reply or one named failure out.
+"""The contract of models: one prompt in, one reply or one named failure out.
 
 A model sends each prompt once. Retries, pauses, budgets and the order of prompts belong to `runs/ask/`.
 
@@ -11,9 +11,10 @@ A model sends each prompt once. Retries, pauses, budgets and the order of prompt
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 from equipoise.errors import BadParameter, EndpointError
 from equipoise.schema import Status
@@ -129,76 +130,34 @@ class NoProbabilities(NotServed):
     instead = "Start again without --probabilities: equipoise run PROVIDER/MODEL …"
 
 
-@runtime_checkable
-class Model(Protocol):
+class Model(ABC):
     """Who answers. It is opened with `async with`; `answer` may be called many times at once."""
 
-    @property
-    def name(self) -> str:
-        """The name that the user gave, as it is shown and stored."""
-        ...
-
-    @property
-    def settings(self) -> dict[str, object]:
-        """Everything that shapes the answers (parameters, base URL, …), as stored in the run; never a secret."""
-        ...
-
-    @property
-    def notes(self) -> list[str]:
-        """What the user should know, one sentence each (for example a dropped parameter). Grows while asking."""
-        ...
-
-    @property
-    def concurrency(self) -> int:
-        """How many prompts are sent at a time, unless the user says otherwise."""
-        ...
-
-    @property
-    def gives_probabilities(self) -> bool:
-        """Whether `Asking.probabilities` can be asked of it, as far as is known before anything is sent."""
-        ...
-
-    @property
-    def continues_answers(self) -> bool:
-        """Whether it can go on with an answer that was begun for it, as far as is known before anything is sent."""
-        ...
-
-    @property
-    def given_again(self) -> Sequence[str]:
-        """The options that must be given again to go on with a run, because no file keeps them."""
-        ...
-
-    def continue_after(self, dropped: Collection[str]) -> None:
-        """Go on with a run that has answers, for which these parameters were dropped: ask in the same way."""
-        ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(self, *exc_info: object) -> None: ...
-
-    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
-        """Send one prompt, with its system part if it has one. Raises `TransientFault` or `Refused`."""
-        ...
-
-
-class LocalModel:
-    """What the models of this machine have in common: there is nothing to open, to drop or to give again."""
-
     concurrency = CONCURRENCY
-    gives_probabilities = continues_answers = False
-    given_again: Sequence[str] = ()
+    """How many prompts are sent at a time, unless the user says otherwise."""
+    gives_probabilities = False
+    """Whether `Asking.probabilities` can be asked of it, as far as is known before anything is sent."""
+    continues_answers = False
+    """Whether it can go on with an answer that was begun for it, as far as is known before anything is sent."""
 
     def __init__(self, name: str, settings: dict[str, object]) -> None:
         self.name = name
+        """The name that the user gave, as it is shown and stored."""
         self.settings = settings
+        """Everything that shapes the answers (parameters, base URL, …), as stored in the run; never a secret."""
         self.notes: list[str] = []
+        """What the user should know, one sentence each (for example a dropped parameter). Grows while asking."""
 
-    def continue_after(self, dropped: Collection[str]) -> None:
-        """Do nothing: it is asked in the same way again."""
+    def continue_after(self, dropped: Collection[str]) -> None:  # noqa: B027 - most models drop nothing
+        """Go on with a run that has answers, for which these parameters were dropped: ask in the same way."""
 
     async def __aenter__(self) -> Self:
-        """Do nothing: there is nothing to open."""
+        """Make ready what is needed to answer."""
         return self
 
-    async def __aexit__(self, *exc_info: object) -> None:
-        """Do nothing: there is nothing to close."""
+    async def __aexit__(self, *exc_info: object) -> None:  # noqa: B027 - most models have nothing to close
+        """Close it."""
+
+    @abstractmethod
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
+        """Send one prompt, with its system part if it has one. Raises `TransientFault` or `Refused`."""

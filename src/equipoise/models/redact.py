@@ -5,20 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from equipoise.errors import InputError
 
 REDACTED = "[redacted]"
+MIN_SECRET = 8
+"""A shorter key is a placeholder such as `none`; blotting it out would change answers."""
 RECOGNISED_PREFIX = 12
 """So many characters of a secret are enough to recognise it; the rest of its word is blotted out, too."""
 MAX_EXCERPT = 200
-MIN_SECRET_IN_ANSWERS, MIN_SECRET_IN_ERRORS = 12, 4
-"""A shorter key is a placeholder such as `none`; blotting it out would change answers."""
 WORD = r"[\w\-.~+/=%\\]*"
-MASK = r"(?:\*{2,}|•{2,}|…|\.{3})"
 
 SECRET_NAME = re.compile(
     r"(?:.*[-_.])?(?:keys?|apikeys?|secrets?|passwords?|passwd|pwd|authorization|signature|sig)"
@@ -35,7 +34,6 @@ KEY_WITH_PREFIX = re.compile(
 LONG_RUN = re.compile(r"[A-Za-z0-9]{24,}")
 UUID_OR_HASH = re.compile(r"[0-9a-f]{24,32}", re.IGNORECASE)
 """Ids of accounts and projects, which are no secrets, look like this."""
-
 TAG = re.compile(r"<[^<>]*>")
 
 
@@ -45,82 +43,45 @@ class Redactor:
     A secret is recognised by its first twelve characters: as it is, in a URL, in JSON, or in base64.
     """
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets: set[str] = set()
+    def __init__(self, *secrets: str) -> None:
+        self._starts: set[str] = set()
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
         """Blot these out, too, from now on."""
-        self._secrets.update(secrets)
-        self._in_answers = _find_starts(self._secrets, MIN_SECRET_IN_ANSWERS)
-        self._in_errors = _find_starts(self._secrets, MIN_SECRET_IN_ERRORS)
-        masks = [mask for secret in self._secrets if len(secret) >= RECOGNISED_PREFIX for mask in _masks(secret)]
-        self._masked = re.compile("|".join(masks) or r"(?!)", re.ASCII)
+        for secret in secrets:
+            if len(secret) >= MIN_SECRET:
+                in_json = json.dumps(secret)[1:-1]
+                in_base64 = base64.b64encode(secret.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+                forms = [secret, quote(secret, safe="", errors="surrogatepass"), in_json, in_json.replace("/", "\\/")]
+                forms += [in_base64, in_base64.translate(str.maketrans("+/", "-_"))]
+                self._starts |= {form[:RECOGNISED_PREFIX] for form in forms}
 
-    def answer(self, text: str) -> str:
-        """A text of the model. Masked forms (`sk-ab***yz`) are looked for only where the secret stands beside them."""
-        redacted = _redact(text, self._in_answers)
-        return text if redacted is text else self._masked.sub(REDACTED, redacted)
+    def redact(self, text: str) -> str:
+        """The text without secrets."""
+        found = [re.escape(start) for start in self._starts if start in text]
+        return re.sub(f"(?:{'|'.join(found)}){WORD}", REDACTED, text) if found else text
 
-    def error(self, text: str) -> str:
-        """A message of the endpoint, in which masked forms are common."""
-        return self._masked.sub(REDACTED, _redact(text, self._in_errors))
+    def redact_setting(self, name: str, value: Any) -> Any:
+        """The value of a setting as it may be stored: without secrets, at any depth.
 
-    def setting(self, name: str, value: Any) -> Any:
-        """The value of a setting as it may be stored: without what the name of a field calls a secret, at any depth."""
+        What the name of a field calls a secret is blotted out everywhere from now on.
+        """
         if isinstance(value, Mapping):
-            return {self.answer(str(inner)): self.setting(_inner_name(name, inner), value[inner]) for inner in value}
+            is_group = SECRET_GROUP.fullmatch(name) is not None
+            fields = {str(key): inner for key, inner in value.items()}
+            return {self.redact(key): self.redact_setting(name if is_group else key, fields[key]) for key in fields}
         if isinstance(value, list | tuple):
-            return [self.setting(name, inner) for inner in value]
+            return [self.redact_setting(name, inner) for inner in value]
         if is_secret(name, value):
+            self.add(value)
             return REDACTED
-        return self.answer(value) if isinstance(value, str) else value
-
-
-def _find_starts(secrets: Iterable[str], shortest: int) -> list[str]:
-    """How the secrets begin in each way to write them."""
-    starts = set()
-    for secret in secrets:
-        if len(secret) >= shortest:
-            data, in_json = secret.encode("utf-8", "surrogatepass"), json.dumps(secret)[1:-1]
-            in_url = quote(secret, safe="", errors="surrogatepass")
-            in_small_letters = re.sub("%..", lambda escape: escape[0].lower(), in_url)
-            in_base64 = base64.b64encode(data).decode().rstrip("=")
-            forms = [secret, in_url, in_small_letters, in_json, in_json.replace("/", "\\/")]
-            forms += [in_base64, in_base64.translate(str.maketrans("+/", "-_"))]
-            starts |= {form[:RECOGNISED_PREFIX] for form in forms}
-    return sorted(starts)
-
-
-def _redact(text: str, starts: Iterable[str]) -> str:
-    found = [re.escape(start) for start in starts if start in text]
-    return re.sub(f"(?:{'|'.join(found)}){WORD}", REDACTED, text) if found else text
-
-
-def _masks(secret: str) -> Iterator[str]:
-    yield re.escape(secret[:3]) + r"[\w-]{0,12}" + MASK + r"[\w\-*•.…]*"
-    yield r"(?<![*•.…])" + MASK + r"[\w-]{0,8}" + re.escape(secret[-4:])
+        return self.redact(value) if isinstance(value, str) else value
 
 
 def is_secret(name: str, value: object) -> bool:
     """Whether the value of a field is a secret, judged by the field's name."""
     return isinstance(value, str) and SECRET_NAME.fullmatch(name) is not None
-
-
-def find_secrets(name: str, value: Any) -> Iterator[str]:
-    """All texts in a value that are secrets, judged by the names of the fields they stand in, at any depth."""
-    if isinstance(value, Mapping):
-        for inner in value:
-            yield from find_secrets(_inner_name(name, inner), value[inner])
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from find_secrets(name, inner)
-    elif is_secret(name, value):
-        yield value
-
-
-def _inner_name(outer: str, inner: object) -> str:
-    return outer if SECRET_GROUP.fullmatch(outer) else str(inner)
 
 
 def looks_like_key(text: str) -> bool:

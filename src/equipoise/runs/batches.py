@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from equipoise.answers.prompts import PromptFormat, Row
 from equipoise.errors import InputError
-from equipoise.models import Sampling
 from equipoise.models.chat.wire import ANTHROPIC, OPENAI
+from equipoise.models.protocol import Sampling
 from equipoise.schema import ID, PROMPT, REPETITION, SYSTEM
 
 OPENAI_PATH = "/v1/chat/completions"

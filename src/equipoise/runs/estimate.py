@@ -17,9 +17,9 @@ from equipoise.errors import BadParameter, InputError
 from equipoise.measuring.plan import Plan, plan, resize
 from equipoise.measuring.precision import Need, find_needs
 from equipoise.measuring.result import Result
-from equipoise.models import parse_model_name
+from equipoise.models.chat.providers import parse_model_name
 from equipoise.models.protocol import CONCURRENCY
-from equipoise.models.simulated import is_simulated
+from equipoise.models.simulated import SIMULATED
 from equipoise.runs.ask.budget import PriceFunction
 from equipoise.runs.file.values import asking_of
 from equipoise.runs.finished import open_audit
@@ -212,7 +212,7 @@ def parse_price(given: str) -> TokenPrice:
 def known_price(model: str) -> TokenPrice | None:
     """The price of a model by its name, if genai-prices is installed and knows it. What runs here costs nothing."""
     provider, _, name = model.partition("/")
-    if not name or is_simulated(model):
+    if not name or model.startswith(SIMULATED):
         return TokenPrice()
     try:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - optional

@@ -16,12 +16,12 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from equipoise import models
 from equipoise.authoring import Probe
 from equipoise.errors import InputError
-from equipoise.models import FunctionModel, Model, parse_model_name
-from equipoise.models.functions import Function, Generator
+from equipoise.models.chat.providers import parse_model_name
+from equipoise.models.functions import Function, FunctionModel, Generator
 from equipoise.models.programs import open_program
+from equipoise.models.protocol import Model
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.spec import Access, RunSpec, load, read_given, to_plain
 from equipoise.runs.suites import Probes, choose_probes_for, get_suite
@@ -39,7 +39,9 @@ ELSEWHERE = ("provider", "model", "max_tokens", "seed", "headers", "dropped")
 def open_model(spec: RunSpec, access: Access) -> Model:
     """The model of a specification; nothing is sent yet. Keys come from the environment."""
     if not spec.local:
-        return models.connect(
+        from equipoise.models.chat.model import connect  # noqa: PLC0415 - aiohttp is slow to import
+
+        return connect(
             spec.model,
             environ=environment(),
             base_url=spec.base_url,
@@ -56,7 +58,7 @@ def open_model(spec: RunSpec, access: Access) -> Model:
     if spec.program:
         return open_program(spec.model, spec.deadline)
     if spec.simulated:
-        return SimulatedModel(spec.model, spec.sampling)
+        return SimulatedModel(spec.model, spec.model_seed or 0)
     from equipoise.models.llama.model import prepare_embedded  # noqa: PLC0415 - needs aiohttp
 
     return prepare_embedded(spec.model, settings=Settings.load(), sampling=spec.sampling, deadline=spec.deadline)
@@ -66,10 +68,11 @@ def is_on_this_machine(spec: RunSpec) -> bool:
     """Whether the model runs on this machine, in a process of ours or behind an address of this machine."""
     if spec.local:
         return True
-    from equipoise.models.chat.endpoint import is_loopback_url  # noqa: PLC0415 - reading a run needs no URLs
+    from equipoise.models.chat.endpoint import is_loopback, parse_url  # noqa: PLC0415 - reading a run needs no URLs
 
     provider, _ = parse_model_name(spec.model)
-    return provider.self_hosted and is_loopback_url(spec.base_url or provider.base_url or "")
+    url = parse_url(spec.base_url or provider.base_url or "")
+    return provider.self_hosted and url is not None and is_loopback(url)
 
 
 def default_suite(spec: RunSpec) -> str:

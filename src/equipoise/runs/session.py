@@ -21,8 +21,7 @@ from msgspec.structs import replace
 from equipoise.authoring import Probe
 from equipoise.errors import BadParameter, InputError, IntegrityError, UnknownName
 from equipoise.measuring.plan import Plan
-from equipoise.models import Model
-from equipoise.models.protocol import Asking, NotServed
+from equipoise.models.protocol import Asking, Model, NotServed
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.ask.budget import Budget
 from equipoise.runs.ask.events import OnEvent

@@ -16,7 +16,7 @@ from equipoise.errors import InputError, StorageError
 from equipoise.measuring.marks import look_sizes
 from equipoise.measuring.plan import Plan, resize
 from equipoise.measuring.result import Audit
-from equipoise.models import Model
+from equipoise.models.protocol import Model
 from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.estimate import expect_probe, expect_run, find_prices
 from equipoise.runs.file.connection import on_error

@@ -12,7 +12,7 @@ import msgspec
 from equipoise.authoring import Parameter, Probe
 from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.plan import Plan, plan
-from equipoise.models.simulated import choose_able, is_simulated
+from equipoise.models.simulated import choose_able
 from equipoise.probes import choose_probes, find_probes
 from equipoise.runs.spec import RunSpec
 from equipoise.schema import PROBABILITIES, SPECIFIED
@@ -148,7 +148,7 @@ def choose_probes_for(model: object, wanted: Probes, suite: str | None = None) -
                 f"{', '.join(probe.name for probe in find_probes().values() if includes(probe))}."
             )
         chosen = [probe for probe in chosen if includes(probe)]
-    return choose_able(model, chosen, named=named) if isinstance(model, str) and is_simulated(model) else chosen
+    return choose_able(model, chosen, named=named) if isinstance(model, str) else chosen
 
 
 def suite_parameters(

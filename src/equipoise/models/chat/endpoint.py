@@ -1,12 +1,15 @@
-"""The address of an endpoint: requests use all of it, but its secrets are not shown or stored."""
+"""Where requests go and through which proxy: they use the whole address, but its secrets are not shown or stored."""
 
 from __future__ import annotations
 
 import base64
 import ipaddress
+import itertools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 from yarl import URL
 
@@ -49,7 +52,7 @@ class Endpoint:
     @property
     def is_exposed(self) -> bool:
         """Whether requests cross a network unencrypted."""
-        return self.url.scheme == "http" and not is_loopback(self.url.host or "")
+        return self.url.scheme == "http" and not is_loopback(self.url)
 
 
 def resolve_endpoint(
@@ -75,16 +78,17 @@ def resolve_endpoint(
     secret_pairs = [pair for pair in pairs if is_secret(*pair) or any(map(looks_like_key, pair))]
     segments = full.path.split("/")
     secrets = [segment for segment in segments if looks_like_key(segment)]
-    secrets += [part for pair in secret_pairs for part in pair if part == pair[1] or looks_like_key(part)]
+    bare = full.with_user(None).with_fragment(None)
+    public = bare
+    if secrets:
+        public = bare.with_path("/".join(REDACTED if segment in secrets else segment for segment in segments))
+    secrets += itertools.chain.from_iterable(secret_pairs)
     if secrets and not allow_secret_url:
         raise InputError(
             "The base URL has what looks like a secret in its path or query, and addresses end up in logs. Put a key "
             "into an environment variable (--key-variable). If it must be in the address: --allow-secret-url. "
             "It is not stored."
         )
-    bare = full.with_user(None).with_fragment(None)
-    public_path = "/".join(REDACTED if segment in secrets else segment for segment in segments)
-    public = bare if public_path == full.path else bare.with_path(public_path)
     basic_auth = None
     if full.user is not None or full.password is not None:
         login = base64.b64encode(f"{full.user or ''}:{full.password or ''}".encode()).decode()
@@ -109,20 +113,13 @@ def parse_url(address: str) -> URL | None:
     return url if url.scheme in ("http", "https") and url.host and url.port else None
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
+def is_loopback(url: URL) -> bool:
+    """Whether an address is one of this machine."""
+    host = url.host or ""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return False
-
-
-def is_loopback_url(address: str) -> bool:
-    """Whether an address is one of this machine."""
-    url = parse_url(address)
-    return url is not None and is_loopback(url.host or "")
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _request_url(provider: Provider, model: str, base: URL) -> URL:
@@ -139,3 +136,25 @@ def _request_url(provider: Provider, model: str, base: URL) -> URL:
     if not path.endswith(endpoint_path):
         path += endpoint_path
     return base.with_path(path, encoded=True).with_query(query or None)
+
+
+def find_proxy(url: URL, environ: Mapping[str, str]) -> URL | None:
+    """The proxy for an address: from HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, unless NO_PROXY names its host.
+
+    Small letters are preferred, as by other programs. An address of this machine never goes through a proxy.
+    (aiohttp's `trust_env` would also take passwords from ~/.netrc and send them instead of the key.)
+    """
+    names = sorted((name for name in environ if name.lower().endswith("_proxy")), key=str.islower)
+    given = {name.lower().removesuffix("_proxy"): environ[name].strip() for name in names if environ[name].strip()}
+    address = given.get(url.scheme) or given.get("all")
+    is_exempt = proxy_bypass_environment(f"{url.host}:{url.port}", {"no": given.get("no", "")})
+    if not address or is_loopback(url) or is_exempt:
+        return None
+    proxy = parse_url(address if "://" in address else f"http://{address}")
+    if proxy is None:
+        # The message does not show what was given, because it may hold a password.
+        raise InputError(
+            f"The variable {url.scheme.upper()}_PROXY or ALL_PROXY must be the address of an HTTP proxy, as in "
+            "http://proxy.example.org:3128. (SOCKS proxies are not supported.) Hosts in NO_PROXY are asked directly."
+        )
+    return proxy

@@ -7,35 +7,36 @@ answer ─► _ask ─► _post: one request ─► `Responses.interpret` ─►
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-import weakref
-from collections.abc import Collection, Mapping
-from contextlib import ExitStack
-from dataclasses import asdict
-from typing import Self
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import NamedTuple, Self
 
 import aiohttp
 import orjson
 from multidict import CIMultiDict
 from yarl import URL
 
-from equipoise.models.chat.endpoint import Endpoint
-from equipoise.models.chat.first_token import COUNTED, COUNTED_NEXT, COUNTING, is_continued
-from equipoise.models.chat.keys import Key
+from equipoise.errors import InputError
+from equipoise.models.chat.endpoint import Endpoint, find_proxy, resolve_endpoint
+from equipoise.models.chat.providers import Provider, parse_model_name
 from equipoise.models.chat.responses import KeyRefused, Outcome, Response, Responses
-from equipoise.models.chat.transport import SMALL_BODY, BodyReader, CheckedConnector, describe_failure
+from equipoise.models.chat.transport import CheckedConnector, describe_failure, read_body
 from equipoise.models.chat.wire import Body, Parameters, continue_answer
+from equipoise.models.programs import is_sendable, parse_command, print_key
 from equipoise.models.protocol import (
     AS_SAMPLED,
-    CONCURRENCY,
     Asking,
+    Model,
     NoProbabilities,
     Refused,
     Reply,
     Sampling,
     TransientFault,
 )
-from equipoise.models.redact import Redactor, find_secrets
+from equipoise.models.redact import REDACTED, Redactor, refuse_key_as_name
 from equipoise.schema import Status
 
 MAX_ANSWER_BYTES = 16 * 2**20
@@ -43,20 +44,84 @@ MAX_ANSWER_BYTES = 16 * 2**20
 MAX_ERROR_BYTES = 2**18
 CONNECT_TIMEOUT = 4.0
 DEFAULT_DEADLINE = 120.0
+RESERVED_HEADERS = (
+    *("accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"),
+    *("transfer-encoding", "proxy-authorization", "expect", "upgrade"),
+)
+"""Headers that the transport fills in itself."""
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+COUNTING = "Count from one to five in words, without commas."
+COUNTED, COUNTED_NEXT = "one two three", "four"
+"""Whoever goes on with this answer says this word; whoever begins a new one says another."""
+CERTAIN = 0.5
+"""The probability that the word must have."""
 HOW_TO_CONTINUE = (
     "Start a run without --probabilities, or only with probes that need no opening of the answer (docs/endpoints.md "
     "names them), or serve the model with what goes on with answers: llama.cpp, or vLLM as vllm/MODEL."
 )
 
 
-class ChatModel:
-    """One model behind one endpoint, opened with `async with`. The key is used in requests and nowhere else."""
+def connect(
+    name: str,
+    *,
+    environ: Mapping[str, str],
+    base_url: str | None = None,
+    key: str | None = None,
+    key_variable: str | None = None,
+    key_command: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    sampling: Sampling | None = None,
+    allow_insecure: bool = False,
+    allow_secret_url: bool = False,
+    deadline: float = DEFAULT_DEADLINE,
+) -> ChatModel:
+    """Make the chat model of this name; nothing is sent yet. Without `key`, the key is taken from `environ`.
 
-    concurrency = CONCURRENCY
+    `key_command` prints the key; it is run without a shell when the model is opened, and again when a key is refused.
+    `headers` go with every request; their values count as secrets.
+    """
+    provider, model = parse_model_name(name)
+    sampling, headers = sampling or Sampling(), dict(headers or {})
+    _refuse_missing_secrets(sampling)
+    _check_headers(headers)
+    if key_variable is not None:
+        refuse_key_as_name(key_variable)
+        provider = replace(provider, key_variable=key_variable)
+    endpoint = resolve_endpoint(provider, model, base_url, allow_secret_url=allow_secret_url)
+    if sampling.max_tokens is None:
+        sampling = replace(sampling, max_tokens=endpoint.wire_format.max_tokens)
+    if key_command is not None:
+        if key is not None or key_variable is not None:
+            raise InputError("Give a key command or a variable that holds the key, not both.")
+        chosen = Key(None, "the key command", parse_command(key_command, "The key command"))
+    else:
+        # A provider's name with another address: whether a key is needed there is not known, so none is demanded.
+        is_needed = key_variable is not None or base_url is None or provider.base_url is None
+        carries_key = any(given.lower() in ("authorization", provider.key_header.lower()) for given in headers)
+        chosen = _find_key(name, provider, key, environ, needed=is_needed and not carries_key)
+    if endpoint.is_exposed and not allow_insecure:
+        _refuse_exposure(endpoint, chosen, headers)
+    certificates = environ.get("SSL_CERT_FILE")
+    if endpoint.url.scheme == "https" and certificates and not Path(certificates).is_file():
+        # The system would silently trust nobody.
+        raise InputError(f"SSL_CERT_FILE names a file of certificates that is not there: {certificates}")
+    proxy = find_proxy(endpoint.url, environ)
+    return ChatModel(name, endpoint, sampling, chosen, headers, proxy, deadline)
+
+
+class Key(NamedTuple):
+    """A key and where it comes from: given, from a variable, or printed by a command when the model is opened."""
+
+    value: str | None
+    source: str | None
+    command: Sequence[str] = ()
+
+
+class ChatModel(Model):
+    """One model behind one endpoint, opened with `async with`. The key is used in requests and nowhere else."""
 
     def __init__(
         self,
-        *,
         name: str,
         endpoint: Endpoint,
         sampling: Sampling,
@@ -67,8 +132,8 @@ class ChatModel:
     ) -> None:
         self._endpoint = endpoint
         self._sampling = sampling
-        self._key = key
-        self._given_headers = headers
+        self._key = key.value
+        self._key_command = key.command
         self._proxy = proxy
         self._deadline = deadline
         self._format = endpoint.wire_format
@@ -78,18 +143,24 @@ class ChatModel:
         )
         self._headers.update({"Authorization": endpoint.basic_auth} if endpoint.basic_auth else {})
         self._headers.update(headers)
-        secrets = [*endpoint.secrets, *find_secrets("", sampling.extra)]
         # The values of headers, and what follows a word such as "Bearer" in them.
-        secrets += [part for value in headers.values() for part in (value, *value.split()[1:])]
+        secrets = [part for value in headers.values() for part in (value, *value.split()[1:])]
         secrets += [secret for secret in (key.value, proxy and (proxy.password or proxy.user)) if secret]
-        self._redactor = Redactor(secrets)
-        self.name = self._redactor.answer(name)
+        self._redactor = redactor = Redactor(*secrets, *endpoint.secrets)
+        extra = redactor.redact_setting("", sampling.extra)
+        settings = {"provider": endpoint.provider.name, "model": endpoint.model, "base_url": endpoint.base_url}
+        settings |= {**asdict(sampling), "extra": extra}
+        super().__init__(redactor.redact(name), redactor.redact_setting("", settings))
         self._parameters = Parameters(endpoint.model, self._format, sampling)
-        self._responses = Responses(self.name, endpoint, key, self._parameters, self._redactor)
+        self.settings["dropped"] = self._parameters.dropped
+        self._responses = Responses(self.name, endpoint, key.source, self._parameters, redactor)
         self.notes = self._responses.notes
+        self.gives_probabilities = self._format.gives_probabilities
+        self.continues_answers = endpoint.provider.continuing is not None
         self._continues = False
         """Whether the endpoint has shown that it goes on with an answer that is begun for it."""
         self._checking = asyncio.Lock()
+        self._renewing = asyncio.Lock()
         if sampling.seed is not None and "seed" not in self._format.sampling:
             self.notes.append(f"{endpoint.provider.name} has no parameter seed: it is not sent.")
         if key.value and endpoint.basic_auth and endpoint.provider.key_header == "Authorization":
@@ -97,38 +168,6 @@ class ChatModel:
 
     def __repr__(self) -> str:
         return f"ChatModel({self.name!r}, {self.settings['base_url']!r})"
-
-    @property
-    def settings(self) -> dict[str, object]:
-        """What shapes the answers. `dropped` holds rejected parameters, each with the name it is sent under instead."""
-        endpoint = self._endpoint
-        settings = {
-            "provider": endpoint.provider.name,
-            "model": endpoint.model,
-            "base_url": endpoint.base_url,
-            **asdict(self._sampling),
-        }
-        if self._given_headers:
-            settings["headers"] = sorted(self._given_headers)  # their values are secrets
-        if self._parameters.dropped:
-            settings["dropped"] = self._parameters.dropped
-        return {name: self._redactor.setting(name, value) for name, value in settings.items()}
-
-    @property
-    def given_again(self) -> list[str]:
-        """The options that must be given again to go on with a run, because no file keeps them."""
-        headers = [word for name in sorted(self._given_headers) for word in ("--header", f"{name}=…")]
-        return headers + (["--key-command", "…"] if self._key.command else [])
-
-    @property
-    def gives_probabilities(self) -> bool:
-        """Whether the format has a field for them; the endpoint may refuse them all the same."""
-        return self._format.gives_probabilities
-
-    @property
-    def continues_answers(self) -> bool:
-        """Whether the provider is not known to begin new answers; `_check_continuation` shows whether it is so."""
-        return self._endpoint.provider.continuing is not None
 
     def continue_after(self, dropped: Collection[str]) -> None:
         """Go on with a run that has answers, without the parameters that were dropped before its first one."""
@@ -138,8 +177,7 @@ class ChatModel:
 
     async def __aenter__(self) -> Self:
         """Run the command that prints the key, if there is one; nothing is sent yet."""
-        await self._renew_key(None)
-        self._bodies = BodyReader()
+        await self._renew_key(self._key)
         self._session = aiohttp.ClientSession(
             # The number of concurrent requests is limited by whoever calls `answer`.
             connector=CheckedConnector(limit=0, ttl_dns_cache=300),
@@ -174,7 +212,8 @@ class ChatModel:
             return
         messages = self._begin_answer(self._format.messages(COUNTING, None), COUNTED)
         reply = await self._ask(messages, Asking(max_tokens=1, opening=COUNTED))
-        if not is_continued(reply.first_token):
+        tokens = [entry for entry in reply.first_token or [] if COUNTED_NEXT in str(entry["token"]).lower()]
+        if sum(float(entry["p"]) for entry in tokens) < CERTAIN:
             raise NoProbabilities(
                 f"{self.name} does not go on with an answer that is begun for it: asked to count to five, "
                 f"with {COUNTED!r} said already, it does not say {COUNTED_NEXT!r}. {HOW_TO_CONTINUE}"
@@ -182,9 +221,9 @@ class ChatModel:
         self._continues = True
 
     async def _ask(self, messages: Body, asking: Asking) -> Reply:
-        may_renew = bool(self._key.command)
+        may_renew = bool(self._key_command)
         while True:
-            key = self._key.value
+            key = self._key
             outcome = await self._post(key, self._parameters.body(asking), messages, asking)
             if isinstance(outcome, Reply):
                 return outcome
@@ -196,9 +235,11 @@ class ChatModel:
                 raise outcome
 
     async def _renew_key(self, refused: str | None) -> None:
-        await self._key.renew(refused)
-        if self._key.value:
-            self._redactor.add(self._key.value)
+        """Run the command for another key than this one. Requests that were refused together share one run."""
+        async with self._renewing:
+            if self._key_command and self._key == refused:
+                self._key = await print_key(self._key_command)
+                self._redactor.add(self._key)
 
     async def _post(self, key: str | None, parameters: Body, messages: Body, asking: Asking) -> Outcome:
         """Send one request and return its outcome."""
@@ -208,34 +249,81 @@ class ChatModel:
             headers = {key_header: f"Bearer {key}" if key_header == "Authorization" else key}
         started = time.monotonic()
         is_compressed = False
-        with ExitStack() as held:
-            try:
-                async with self._session.post(
-                    self._endpoint.url,
-                    data=orjson.dumps({**parameters, **messages}),
-                    headers=headers,
-                    allow_redirects=False,
-                    proxy=self._proxy,
-                ) as response:
-                    status, is_compressed = response.status, "Content-Encoding" in response.headers
-                    limit = MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES
-                    data = await self._bodies.read(response, limit, held)
-            except aiohttp.ConnectionTimeoutError:
-                return self._responses.lose(f"no connection to {self._endpoint.url.host} in time")
-            except TimeoutError:
-                detail = f"no complete answer within {self._deadline:g} s"
-                return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
-            except (aiohttp.ClientError, OSError) as error:
-                if is_compressed and isinstance(error, aiohttp.ClientPayloadError):
-                    return self._responses.reject(b"", "the compressed body is damaged")
-                problem, is_lasting = describe_failure(error)
-                return Refused(self._redactor.error(problem)) if is_lasting else self._responses.lose(problem)
-            latency = time.monotonic() - started
-            if status < 300 and len(data) > limit:
-                return Reply(status=Status.TOO_LARGE, detail=f"more than {limit:,} bytes", latency=latency)
-            came = Response(status, response.headers, data[:limit], latency)
-            outcome = self._responses.interpret(came, parameters, asking)
-            if isinstance(outcome, Reply) and len(data) > SMALL_BODY:
-                # The body counts as held until its reply is stored.
-                weakref.finalize(outcome, held.pop_all().close).atexit = False
-            return outcome
+        try:
+            async with self._session.post(
+                self._endpoint.url,
+                data=orjson.dumps({**parameters, **messages}),
+                headers=headers,
+                allow_redirects=False,
+                proxy=self._proxy,
+            ) as response:
+                status, is_compressed = response.status, "Content-Encoding" in response.headers
+                limit = MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES
+                data = await read_body(response, limit)
+        except aiohttp.ConnectionTimeoutError:
+            return self._responses.lose(f"no connection to {self._endpoint.url.host} in time")
+        except TimeoutError:
+            detail = f"no complete answer within {self._deadline:g} s"
+            return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
+        except (aiohttp.ClientError, OSError) as error:
+            if is_compressed and isinstance(error, aiohttp.ClientPayloadError):
+                return self._responses.reject(b"", "the compressed body is damaged")
+            problem, is_lasting = describe_failure(error)
+            return Refused(self._redactor.redact(problem)) if is_lasting else self._responses.lose(problem)
+        latency = time.monotonic() - started
+        if status < 300 and len(data) > limit:
+            return Reply(status=Status.TOO_LARGE, detail=f"more than {limit:,} bytes", latency=latency)
+        came = Response(status, response.headers, data[:limit], latency)
+        return self._responses.interpret(came, parameters, asking)
+
+
+# What is checked before anything is sent
+
+
+def _refuse_missing_secrets(sampling: Sampling) -> None:
+    """Refuse parameters from a run file that held a secret: run files keep none, and `[redacted]` must not be sent."""
+    missing = [f"--{name}" for name in ("system", "extra") if REDACTED in str(getattr(sampling, name))]
+    if missing:
+        options = " and ".join(missing)
+        raise InputError(
+            f"The run was started with a secret in {options}, and run files keep no secrets. To go on, give the "
+            f"command again that started it: equipoise run … {options} … --out with this run file."
+        )
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    """Refuse headers that cannot be sent. Their values are not shown: they may be secrets."""
+    for name, value in headers.items():
+        is_free = HEADER_NAME.fullmatch(name) and name.lower() not in RESERVED_HEADERS
+        if not is_free or not (value.isascii() and value.isprintable()) or value != value.strip():
+            raise InputError(
+                "A header cannot be sent. Names are as in X-Organisation=42, and none that equipoise fills in itself; "
+                "values are printable ASCII on one line."
+            )
+
+
+def _find_key(name: str, provider: Provider, given: str | None, environ: Mapping[str, str], *, needed: bool) -> Key:
+    """The key that was given, or that of the environment."""
+    source = "the key given" if given is not None else provider.key_variable
+    key = (environ.get(provider.key_variable or "", "") if given is None else given).strip()
+    if key and not is_sendable(key):
+        raise InputError(f"The key from {source} cannot be sent: it must be ASCII without spaces.")
+    if not key and provider.key_variable is not None and needed:
+        raise InputError(
+            f"The model {name!r} needs a key and {provider.key_variable} is not set. Put the key into that environment "
+            "variable, name another with --key-variable, or give a command that prints it with --key-command."
+        )
+    return Key(key, source) if key else Key(None, None)
+
+
+def _refuse_exposure(endpoint: Endpoint, key: Key, headers: Mapping[str, str]) -> None:
+    """Refuse to send a secret unencrypted to another machine."""
+    secrets = [f"The header {name}" for name in headers]
+    secrets += ["The secret in the base URL"] if endpoint.secrets else []
+    if key.source:
+        secrets.insert(0, f"The key from {key.source}")
+    if secrets:
+        raise InputError(
+            f"{secrets[0]} would cross the network unencrypted to {endpoint.url.host}. "
+            "Use https, or --allow-insecure if you trust the network."
+        )

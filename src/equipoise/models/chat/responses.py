@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from yarl import URL
 
-from equipoise.bodies import UNREADABLE, Completion, read_completion
-from equipoise.failures import Meaning, ReportedError, classify, find_rejected_parameter, read_reported
+from equipoise.detect.visible import has_visible_text
+from equipoise.models.bodies import UNREADABLE, read_reply
 from equipoise.models.chat.endpoint import Endpoint
-from equipoise.models.chat.first_token import begins_reasoning, read_first_token
-from equipoise.models.chat.keys import Key
 from equipoise.models.chat.transport import PROXY_LOGIN_NEEDED, parse_json, retry_after
-from equipoise.models.chat.wire import FEWER_TOP_LOGPROBS, KNOWN_REASONS, Body, Parameters, make_reply
+from equipoise.models.chat.wire import FEWER_TOP_LOGPROBS, Body, Parameters
+from equipoise.models.failures import ReportedError, classify, find_rejected_parameter, read_reported
 from equipoise.models.protocol import Asking, FirstToken, NoProbabilities, NotServed, Refused, Reply, TransientFault
 from equipoise.models.redact import Redactor, excerpt
-from equipoise.schema import Status
+from equipoise.schema import ABORT_REASONS, FILTER_REASONS, LENGTH_REASONS, Status
 
 MAX_RAW_BYTES = 2**16
+KNOWN_REASONS = (
+    {"stop", "eos", "end_turn", "stop_sequence", "tool_calls", "function_call", "tool_use", "pause_turn"}
+    | LENGTH_REASONS
+    | FILTER_REASONS
+    | ABORT_REASONS
+)
+"""Reasons for which answers end."""
 Outcome = Reply | TransientFault | Refused | None
 """What became of a request. None: it is to be sent again in another way."""
+
+_MAX_TOKEN = 40
+"""Characters that are kept of a token."""
+_MOST = 1e9
+"""A number beyond this is no log-probability that a model computes."""
+_ROUNDING = 1e-3
+"""By so much a log-probability may be above 0, which stands for certainty."""
+_THINKING = re.compile(r"\s*(?:<\|?|\[|◁)\s*(?:think|thought|reason|channel|scratchpad)", re.IGNORECASE)
 
 
 class KeyRefused(Refused):
@@ -40,13 +56,15 @@ class Response(NamedTuple):
 class Responses:
     """Interprets the responses of one endpoint. All that it gives is free of secrets."""
 
-    def __init__(self, name: str, endpoint: Endpoint, key: Key, parameters: Parameters, redactor: Redactor) -> None:
+    def __init__(
+        self, name: str, endpoint: Endpoint, key_source: str | None, parameters: Parameters, redactor: Redactor
+    ) -> None:
         self.notes: list[str] = []
         self._name = name
         self._endpoint = endpoint
-        self._url = redactor.answer(endpoint.base_url)
-        self._suggestion = redactor.answer(endpoint.suggestion)
-        self._key = key
+        self._url = redactor.redact(endpoint.base_url)
+        self._suggestion = redactor.redact(endpoint.suggestion)
+        self._key_source = key_source
         self._parameters = parameters
         self._redactor = redactor
         self._gave_probabilities = False
@@ -58,53 +76,56 @@ class Responses:
         document = parse_json(response.data)
         error = read_reported(document, response.status, response.data)
         if error is not None:
-            error = replace(error, message=self._redactor.error(error.message))
+            error = replace(error, message=self._redactor.redact(error.message))
             return self._interpret_error(error, response, sent, asking)
         try:
-            completion = read_completion(document) if isinstance(document, dict) else None
+            reply = read_reply(document) if isinstance(document, dict) else None
         except UNREADABLE:
-            completion = None
-        if completion is None:
+            reply = None
+        if reply is None:
             problem = "not JSON" if document is None else "JSON without an answer"
             if document is None and response.data.lstrip()[:1] == b"<":
                 problem = f"a web page{self._suggestion or ', not JSON'}"
             return self.reject(response.data, f"HTTP {response.status}: {problem}")
-        completion = self._redact(completion)
-        if completion.finish_reason and completion.finish_reason.lower() not in KNOWN_REASONS:
+        reply = self._redact(reply, response.latency)
+        if reply.status == Status.HTTP_ERROR:
+            return TransientFault(reply, kind="server")
+        if reply.finish_reason and reply.finish_reason.lower() not in KNOWN_REASONS:
             self._note_once(
                 "The endpoint gives finish reasons that are not known here",
-                f", such as {excerpt(completion.finish_reason, 60)!r}; they are stored as they come.",
+                f", such as {excerpt(reply.finish_reason, 60)!r}; they are stored as they come.",
             )
-        reply = make_reply(completion, response.latency)
-        if isinstance(reply, TransientFault):
+        if reply.status == Status.FILTERED:
             return reply
-        if asking.probabilities and reply.status != Status.FILTERED:
-            tokens = self._read_probabilities(completion, response.data)
+        if asking.probabilities:
+            tokens = self._read_probabilities(reply, document, response.data)
             if not isinstance(tokens, list):
                 return tokens
             # The text does not matter: it is only one of the tokens that could have come.
-            reply = replace(reply, status=Status.OK, answer=completion.text or "", detail=None, first_token=tokens)
-        self._parameters.settled = self._parameters.settled or reply.answer is not None
+            reply = replace(reply, status=Status.OK, answer=reply.answer or "", first_token=tokens)
+        elif not has_visible_text(reply.answer or ""):
+            return _without_answer(reply)
+        self._parameters.settled = True
         return reply
 
     def lose(self, detail: str) -> TransientFault:
         """The outcome of a request whose connection broke."""
-        reply = Reply(status=Status.HTTP_ERROR, detail=excerpt(self._redactor.error(detail)))
+        reply = Reply(status=Status.HTTP_ERROR, detail=excerpt(self._redactor.redact(detail)))
         return TransientFault(reply, kind="connection")
 
     def reject(self, data: bytes, detail: str) -> TransientFault:
         """The outcome of a request whose response cannot be read. The bytes are kept, up to a limit."""
         # Redact a little more than is kept, because a secret that is cut in two would not be recognised.
         margin = 1000
-        text = self._redactor.error(data[: MAX_RAW_BYTES + margin].decode("utf-8", "surrogateescape"))
+        text = self._redactor.redact(data[: MAX_RAW_BYTES + margin].decode("utf-8", "surrogateescape"))
         kept = text if len(data) <= MAX_RAW_BYTES else text[:-margin]
         raw = kept.encode("utf-8", "surrogateescape")[:MAX_RAW_BYTES]
         return TransientFault(Reply(status=Status.MALFORMED, detail=detail, raw=raw), kind="malformed")
 
-    def _redact(self, completion: Completion) -> Completion:
-        found = {name: value for name, value in vars(completion).items() if isinstance(value, str)}
-        texts: dict[str, Any] = {name: self._redactor.answer(text) for name, text in found.items()}
-        return completion if texts == found else replace(completion, **texts)
+    def _redact(self, reply: Reply, latency: float) -> Reply:
+        texts = {name: value for name, value in vars(reply).items() if isinstance(value, str) and name != "status"}
+        redacted: dict[str, Any] = {name: self._redactor.redact(text) for name, text in texts.items()}
+        return replace(reply, latency=latency, **redacted)
 
     def _interpret_error(self, error: ReportedError, response: Response, sent: Body, asking: Asking) -> Outcome:
         """The outcome of an error. A parameter that is rejected is dropped, and the request is sent again."""
@@ -114,35 +135,35 @@ class Responses:
                 return self._refuse_probabilities(f"it says: {excerpt(error.message)}")
             self._parameters.top_logprobs = FEWER_TOP_LOGPROBS
             return None
-        rejected = find_rejected_parameter(error, self._parameters.droppable(sent, asking))
+        rejected = find_rejected_parameter(error, self._parameters.droppable(sent))
         if rejected is not None:
             new_name = self._parameters.drop(rejected)
             consequence = f"it is sent as {new_name}" if new_name else "it is no longer sent"
-            self._note_once(f"The endpoint rejects {self._redactor.error(rejected)}: {consequence}.")
+            self._note_once(f"The endpoint rejects {self._redactor.redact(rejected)}: {consequence}.")
             return None
         wait = retry_after(response.headers, error.message)
         detail = f"HTTP {error.status}: {excerpt(error.message) or 'no message'}"
+        if error.status == 407:
+            return Refused(f"{PROXY_LOGIN_NEEDED} It says: {detail}")
         match meaning := classify(error, says_when=wait is not None):
-            case Meaning.FILTERED | Meaning.CONTEXT_LENGTH:
+            case "filtered" | "context_length":
                 return Reply(status=Status(meaning), detail=detail, latency=response.latency)
-            case Meaning.QUOTA:
+            case "quota":
                 return Refused(
                     f"The quota of {self._name} is exhausted (quota, not rate limit). The endpoint says: {detail}"
                 )
-            case Meaning.KEY:
+            case "key":
                 return KeyRefused(f"{self._explain_key()} The endpoint {self._url} says: {detail}")
-            case Meaning.PROXY_LOGIN:
-                return Refused(f"{PROXY_LOGIN_NEEDED} It says: {detail}")
-            case Meaning.NOT_SERVED:
+            case "not_served":
                 return NotServed(
                     f"The endpoint {self._url} does not serve {self._name}, or is no chat endpoint{self._suggestion}. "
                     f"Check the base URL and the model's name. The endpoint says: {detail}"
                 )
         fault = Reply(status=Status.HTTP_ERROR, detail=detail)
-        return TransientFault(fault, kind=meaning, retry_after=None if meaning is Meaning.CLIENT else wait)
+        return TransientFault(fault, kind=meaning, retry_after=None if meaning == "client" else wait)
 
     def _explain_key(self) -> str:
-        if source := self._key.source or (self._endpoint.basic_auth and "the base URL"):
+        if source := self._key_source or (self._endpoint.basic_auth and "the base URL"):
             return f"The key was refused; it came from {source}."
         variable = self._endpoint.provider.key_variable or "a variable named with --key-variable"
         return f"A key is needed and none was sent. It is looked for in {variable}."
@@ -153,18 +174,18 @@ class Responses:
         except ValueError:
             host = "an address that cannot be read"
         return Refused(
-            f"The endpoint {self._url} redirects to {excerpt(self._redactor.error(host), 100)} (HTTP "
+            f"The endpoint {self._url} redirects to {excerpt(self._redactor.redact(host), 100)} (HTTP "
             f"{response.status}). That was not followed, because the key would go there too. If it is right, give that "
             "address with --base-url."
         )
 
-    def _read_probabilities(self, completion: Completion, data: bytes) -> FirstToken | TransientFault | Refused:
+    def _read_probabilities(self, reply: Reply, document: Any, data: bytes) -> FirstToken | TransientFault | Refused:
         """The first tokens. An endpoint that gives none with its first answer is refused: it will not do so later."""
         asked = self._parameters.top_logprobs
-        found = read_first_token(completion.logprobs, asked)
+        found = read_first_token(document, asked)
         if isinstance(found, str):
             return self.reject(data, found) if self._gave_probabilities else self._refuse_probabilities(found)
-        if not self._gave_probabilities and (completion.reasoning or begins_reasoning(found)):
+        if not self._gave_probabilities and (reply.reasoning or _THINKING.match(str(found[0]["token"]))):
             return NoProbabilities(
                 f"{self._name} begins its answers with reasoning, so that their first token says nothing. Switch its "
                 "reasoning off (--extra), or start a run without --probabilities."
@@ -175,7 +196,7 @@ class Responses:
                 f"The endpoint gives the probabilities of fewer first tokens than the {asked} that are asked for. "
                 "What it does not give counts as neither."
             )
-        return [{**entry, "token": self._redactor.answer(str(entry["token"]))} for entry in found]
+        return [{**entry, "token": self._redactor.redact(str(entry["token"]))} for entry in found]
 
     def _refuse_probabilities(self, problem: str) -> NoProbabilities:
         return NoProbabilities(
@@ -186,3 +207,34 @@ class Responses:
     def _note_once(self, note: str, example: str = "") -> None:
         if not any(known.startswith(note) for known in self.notes):
             self.notes.append(note + example)
+
+
+def _without_answer(reply: Reply) -> Reply:
+    """A text that holds nothing but reasoning, cut off or not, is no answer."""
+    text = reply.answer or ""
+    reasoning = reply.reasoning or (text if text.strip() else None)
+    is_spent = reply.status == Status.TRUNCATED and reasoning
+    detail = "the token limit went into reasoning" if is_spent else "no visible text"
+    return replace(reply, status=Status.EMPTY, answer=None, reasoning=reasoning, detail=detail)
+
+
+def read_first_token(document: Any, most: int) -> FirstToken | str:
+    """The most probable first tokens with their probabilities, most probable first; or what is wrong with them."""
+    try:
+        first = document["choices"][0]["logprobs"]["content"][0]
+        listed = [(entry["token"], entry["logprob"]) for entry in first["top_logprobs"]]
+    except (KeyError, IndexError, TypeError):
+        listed = []
+    if not listed:
+        return "the response has no log-probabilities"
+    found: dict[str, float] = {}
+    for token, value in listed:
+        if not isinstance(token, str) or type(value) not in (int, float) or not -_MOST < value <= _ROUNDING:
+            return "its log-probabilities have an entry that is none: no token, no number, or one above 0"
+        # A token is a piece of bytes, so that it may hold half of a character: U+FFFD then, as JSON cannot hold it.
+        kept = token[:_MAX_TOKEN].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        found[kept] = found.get(kept, 0.0) + math.exp(min(value, 0.0))
+    if sum(found.values()) > 1 + 20 * _ROUNDING:
+        return f"the probabilities of the first token add up to {sum(found.values()):.2f}"
+    by_probability = sorted(found.items(), key=lambda entry: -entry[1])[:most]
+    return [{"token": token, "p": float(f"{probability:.6g}")} for token, probability in by_probability]

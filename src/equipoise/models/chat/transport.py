@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import codecs
 import json
 import math
 import re
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -17,10 +15,6 @@ import aiohttp
 import orjson
 from aiohttp.connector import Connection
 
-SMALL_BODY = 2**18
-"""Bytes of each response that are read at once."""
-MAX_LARGE_BODIES = 4
-"""So many larger responses are read or not stored yet at a time."""
 PROXY_LOGIN_NEEDED = "The proxy wants a user and a password: put them into its address, as in HTTPS_PROXY=http://user:password@host:3128."
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(ms|mil|[dhms])", re.IGNORECASE)
@@ -44,31 +38,14 @@ class CheckedConnector(aiohttp.TCPConnector):
             connection.close()
 
 
-class BodyReader:
-    """Reads bodies up to a limit. Of the large ones only a few are held at a time, and the others wait unread."""
-
-    def __init__(self) -> None:
-        self._large = asyncio.Semaphore(MAX_LARGE_BODIES)
-        self._loop = asyncio.get_running_loop()
-
-    async def read(self, response: aiohttp.ClientResponse, limit: int, held: ExitStack) -> bytes:
-        """The body, or a little more than `limit` bytes of it. A large one counts until `held` is closed."""
-        data = bytearray()
-        is_large = False
-        while len(data) <= limit and (piece := await response.content.readany()):
-            if not is_large and len(data) + len(piece) > SMALL_BODY:
-                is_large = True
-                await self._large.acquire()
-                held.callback(self._release)
-            data += piece
-        if len(data) > limit:
-            response.close()
-        return bytes(data)
-
-    def _release(self) -> None:
-        """Let another large body be read. Called from any thread: that which stores a reply lets it go."""
-        with suppress(RuntimeError):  # The loop is closed, and nobody waits.
-            self._loop.call_soon_threadsafe(self._large.release)
+async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The body, or a little more than `limit` bytes of it."""
+    data = bytearray()
+    while len(data) <= limit and (piece := await response.content.readany()):
+        data += piece
+    if len(data) > limit:
+        response.close()
+    return bytes(data)
 
 
 def parse_json(data: bytes) -> Any:

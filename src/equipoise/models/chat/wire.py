@@ -1,5 +1,4 @@
-"""The two wire formats, OpenAI's chat completions and Anthropic's messages: how requests are written, and what a
-response becomes."""
+"""How requests are written in the two wire formats, OpenAI's chat completions and Anthropic's messages."""
 
 from __future__ import annotations
 
@@ -7,22 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from equipoise.bodies import Completion
-from equipoise.detect.visible import has_visible_text
 from equipoise.models.chat.providers import Continuing
-from equipoise.models.protocol import Asking, Reply, Sampling, TransientFault
-from equipoise.models.redact import excerpt
-from equipoise.schema import ABORT_REASONS, FILTER_REASONS, LENGTH_REASONS, MEASURED, Status
+from equipoise.models.protocol import Asking, Sampling
 
 Body = dict[str, Any]
 
-KNOWN_REASONS = (
-    {"stop", "eos", "end_turn", "stop_sequence", "tool_calls", "function_call", "tool_use", "pause_turn"}
-    | LENGTH_REASONS
-    | FILTER_REASONS
-    | ABORT_REASONS
-)
-"""Reasons for which answers end."""
 TOP_LOGPROBS, FEWER_TOP_LOGPROBS = 20, 5
 """How many of the most probable first tokens are asked for: the most that endpoints give; fewer if one refuses."""
 
@@ -113,41 +101,13 @@ class Parameters:
                 body[new_name] = value
         return body
 
-    def droppable(self, sent: Body, asking: Asking) -> set[str]:
+    def droppable(self, sent: Body) -> set[str]:
         """The parameters of a request that may be dropped."""
         fixed = {"model"} if self._format.max_tokens is None else {"model", "max_tokens"}
-        # A request that was sent before the first answer came may still learn what has been dropped by then.
-        return set(sent) - fixed - set(self.body(asking) if self.settled else ())
+        return set() if self.settled else set(sent) - fixed
 
     def drop(self, parameter: str) -> str | None:
         """Stop sending a parameter as it is, and return the name that it is sent under instead."""
         renamed = parameter == "max_tokens" and "max_completion_tokens" not in self._sampling.extra
         self.dropped[parameter] = "max_completion_tokens" if renamed else None
         return self.dropped[parameter]
-
-
-def make_reply(completion: Completion, latency: float) -> Reply | TransientFault:
-    """Decide the status of the attempt. A text that holds nothing but reasoning, cut off or not, is no answer."""
-    text, status = completion.text or "", completion.status
-    details: dict[str, Any] = {
-        "reasoning": completion.reasoning,
-        "served_model": completion.served_model,
-        "finish_reason": completion.finish_reason,
-        "fingerprint": completion.fingerprint,
-        "prompt_tokens": completion.prompt_tokens,
-        "completion_tokens": completion.completion_tokens,
-        "latency": latency,
-    }
-    if status in MEASURED and has_visible_text(text):
-        return Reply(status=status, answer=text, **details)
-    reason = f"finish reason {excerpt(completion.finish_reason or 'none')!r}"
-    if status == Status.HTTP_ERROR:
-        reply = Reply(status=status, detail=f"the endpoint broke off: {reason}", **details)
-        return TransientFault(reply, kind="server")
-    if status == Status.FILTERED:
-        return Reply(status=status, detail="a refusal" if completion.refused else reason, **details)
-    if text.strip() and not completion.reasoning:
-        details["reasoning"] = text
-    is_spent = status == Status.TRUNCATED and details["reasoning"]
-    why = "the token limit went into reasoning: " if is_spent else ""
-    return Reply(status=Status.EMPTY, detail=f"{why}no visible text, {reason}", **details)

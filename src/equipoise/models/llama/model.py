@@ -1,4 +1,4 @@
-"""`EmbeddedModel`: a GGUF file served by llama.cpp in a child process that is restarted if it dies."""
+"""`EmbeddedModel`: a GGUF file served by llama.cpp in a child process."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ from typing import Self
 import orjson
 
 from equipoise.assets import REGISTRY, locate, sha256_of
-from equipoise.errors import BadFile, EndpointError, InputError, UnknownName
-from equipoise.models.chat.connecting import connect
-from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel
+from equipoise.errors import BadFile, InputError, UnknownName
+from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel, connect
 from equipoise.models.llama import CATALOGUE, GGUF_PREFIX, SMALLEST, server
 from equipoise.models.programs import kill_group
-from equipoise.models.protocol import AS_SAMPLED, Asking, LocalModel, Refused, Reply, Sampling
+from equipoise.models.protocol import AS_SAMPLED, Asking, Model, Refused, Reply, Sampling
 from equipoise.models.redact import excerpt
 from equipoise.settings import Settings
 
-GGUF_MAGIC = b"GGUF"
 PACKAGE = "xllamacpp"
 EMBEDDED_TEMPERATURE, EMBEDDED_MIN_P = 0.7, 0.05
 """How the smallest model is asked unless the user gives a temperature (`docs/embedded.md` says why)."""
@@ -37,16 +35,12 @@ LARGER_SLOTS, SMALLEST_SLOTS = 4, 8
 """Answers at a time; larger weights need more memory for each."""
 CONTEXT = 2048
 """Tokens of prompt and answer together."""
-MAX_RESTARTS = 3
 LOAD_SECONDS = 300.0
 KEPT_LOG_LINES, MAX_LOG_LINE = 12, 300
 
 
-class EmbeddedModel(LocalModel):
-    """Weights on this machine as a model, opened with `async with`, which starts the child that serves them.
-
-    A child that has died is started again by the next request, a few times.
-    """
+class EmbeddedModel(Model):
+    """Weights on this machine as a model, opened with `async with`, which starts the child that serves them."""
 
     gives_probabilities = continues_answers = True
 
@@ -58,19 +52,18 @@ class EmbeddedModel(LocalModel):
         self._sampling = sampling
         self._deadline = deadline
         # Address and key of the child are left out of the settings: they are new at every start.
-        chat_settings = self._make_chat("http://127.0.0.1", None).settings
-        settings = {key: value for key, value in chat_settings.items() if key not in ("provider", "base_url")}
+        settings = self._make_chat("http://127.0.0.1", None).settings
+        settings = {key: value for key, value in settings.items() if key not in ("provider", "base_url", "dropped")}
         version = importlib.metadata.version(PACKAGE)
         super().__init__(name, {**settings, "sha256": sha256, PACKAGE: version, "context": CONTEXT, "slots": slots})
-        self._restarts = 0
         self._free_slots = asyncio.Semaphore(slots)
-        self._starting = asyncio.Lock()
         self._resources = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        """Start the child and wait until it has loaded the weights."""
+        """Start the child and wait until it has loaded the weights; raises `Refused` if it does not."""
         try:
-            await self._start()
+            address, key = await self._start()
+            self._chat = await self._resources.enter_async_context(self._make_chat(address, key))
         except BaseException:
             await self.__aexit__()
             raise
@@ -81,19 +74,17 @@ class EmbeddedModel(LocalModel):
         await self._resources.aclose()
 
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
-        """Send one request, as soon as a slot is free and a child serves."""
+        """Send one request, as soon as a slot is free. A child that has ended answers nothing more."""
         async with self._free_slots:
-            async with self._starting:
-                if self._child.returncode is not None:
-                    await self._start_again()
-            chat = self._chat
+            if self._child.returncode is not None:
+                raise Refused(await self._describe_end())
             try:
-                return await chat.answer(prompt, system, asking)
+                return await self._chat.answer(prompt, system, asking)
             finally:
-                self.notes += [note for note in chat.notes if note not in self.notes]
+                self.notes += [note for note in self._chat.notes if note not in self.notes]
 
-    async def _start(self) -> None:
-        """Start a child and wait until it has loaded the weights; raises `EndpointError` if it does not."""
+    async def _start(self) -> tuple[str, str]:
+        """The address and the key of a child that has loaded the weights."""
         key = secrets.token_urlsafe(24)
         options = {
             "weights": str(self._weights),
@@ -113,45 +104,38 @@ class EmbeddedModel(LocalModel):
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same for Windows
             )
         except OSError as error:
-            raise EndpointError(f"No process can be started for the model {self._weights}: {error}.") from error
-        self._resources.push_async_callback(_end, self._child)
+            raise Refused(f"No process can be started for the model {self._weights}: {error}.") from error
+        self._resources.push_async_callback(self._end)
         assert self._child.stdin
         assert self._child.stdout
         self._child.stdin.write(orjson.dumps(options, option=orjson.OPT_APPEND_NEWLINE))
-        problem = "could not be loaded"
         try:
             async with asyncio.timeout(LOAD_SECONDS):
                 address = (await self._child.stdout.readline()).decode().strip()
                 if not address:
                     await self._child.wait()
         except TimeoutError:
-            address, problem = "", f"was not loaded within {LOAD_SECONDS:g} s"
+            raise Refused(f"The model {self._weights} was not loaded within {LOAD_SECONDS:g} s.") from None
         if not address:
-            raise EndpointError(self._describe(f"{problem}: its process {await _end(self._child)}"))
-        # Chats with earlier children stay open: their requests may not have noticed yet that the child is gone.
-        self._chat = await self._resources.enter_async_context(self._make_chat(address, key))
+            raise Refused(await self._describe_end())
+        return address, key
 
-    async def _start_again(self) -> None:
-        """Start a child that has died again; refuse all requests once that has happened too often."""
-        fault = await _end(self._child)
-        message = self._describe(fault)
-        while self._restarts < MAX_RESTARTS:
-            self._restarts += 1
-            try:
-                await self._start()
-            except EndpointError as error:
-                message = str(error)
-            else:
-                self.notes.append(f"The model {self.name} {fault}, and was started again.")
-                return
-        raise Refused(f"{message}\nIt was restarted {MAX_RESTARTS} times.")
+    async def _end(self) -> int:
+        """End the child if it still runs. It is killed at once: it holds no state."""
+        kill_group(self._child)
+        code = await self._child.wait()
+        if self._child.stdin is not None:
+            self._child.stdin.close()
+        return code
 
-    def _describe(self, fault: str) -> str:
-        """A message about a fault of this model, with the end of its log."""
+    async def _describe_end(self) -> str:
+        """How the child ended, with the end of its log."""
+        code = await self._end()
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         self._log.seek(0)
         lines = [excerpt(line, MAX_LOG_LINE) for line in self._log.read().decode(errors="replace").splitlines()]
         log = "".join(f"\n  {line}" for line in list(filter(None, lines))[-KEPT_LOG_LINES:]) or " nothing"
-        return f"The model {self._weights} {fault}.\nThe end of its log:{log}"
+        return f"The process of the model {self._weights} {how}.\nThe end of its log:{log}"
 
     def _make_chat(self, address: str, key: str | None) -> ChatModel:
         return connect(
@@ -172,7 +156,8 @@ def prepare_embedded(
         raise InputError(f"The model {name!r} needs llama.cpp. To add it: pip install 'equipoise[embedded]'")
     if name.startswith(GGUF_PREFIX):
         weights = Path(name.removeprefix(GGUF_PREFIX)).expanduser().absolute()
-        _check_gguf(weights)
+        if not weights.is_file():
+            raise BadFile(f"There is no file {weights}. A model is named as in {GGUF_PREFIX}models/llama-3.2-1b.gguf")
         sha256, slots = sha256_of(weights), LARGER_SLOTS
     elif asset := CATALOGUE.get(name):
         weights, sha256 = locate(asset, settings), REGISTRY[asset].sha256
@@ -183,26 +168,6 @@ def prepare_embedded(
     else:
         raise UnknownName("embedded model", name, CATALOGUE)
     return EmbeddedModel(name=name, weights=weights, sha256=sha256, slots=slots, sampling=sampling, deadline=deadline)
-
-
-def _check_gguf(path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(GGUF_MAGIC))
-    except OSError as error:
-        example = f"A model is named as in {GGUF_PREFIX}models/llama-3.2-1b.gguf"
-        raise BadFile(f"{path} cannot be read: {error.strerror}. {example}") from None
-    if start != GGUF_MAGIC:
-        raise BadFile(f"{path} is not a GGUF file: it does not begin with {GGUF_MAGIC.decode()!r}.")
-
-
-async def _end(child: asyncio.subprocess.Process) -> str:
-    """End a child if it still runs, and return how it ended. It is killed at once: it holds no state."""
-    kill_group(child)
-    code = await child.wait()
-    if child.stdin is not None:
-        child.stdin.close()
-    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 
 def _count_usable_cores() -> int:

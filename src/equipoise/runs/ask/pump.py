@@ -226,9 +226,7 @@ class Pump:
     def _how_to_go_on(self) -> str:
         file, failure, planned = self.file, self.failure, sum(self.counts.values())
         ended = planned - self.counts[Status.PENDING]
-        # What no file keeps must be given again.
-        again = self.model.given_again if file.asked == "model" else []
-        command = " ".join([f"equipoise resume {shlex.quote(str(file.path))}", *again])
+        command = f"equipoise resume {shlex.quote(str(file.path))}"
         if "function" in self.model.settings:
             command = f"equipoise.resume({str(file.path)!r}, {file.asked}=the_function).ask() in Python"
         advice = f"To go on: {command}"

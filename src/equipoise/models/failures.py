@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 from equipoise.schema import Status
 
@@ -29,94 +28,72 @@ STATUS_OF_CODES = {
     400: {"invalid_request_error", "bad_request", "badrequesterror", "invalid_argument", "invalid_prompt", "3"},
 }
 """The HTTP status that error codes stand for, needed where an error comes without one, or with status 200."""
-
-
-class Meaning(StrEnum):
-    """What an error means."""
-
-    QUOTA = "quota"
-    FILTERED = "filtered"
-    CONTEXT_LENGTH = "context_length"
-    KEY = "key"
-    PROXY_LOGIN = "proxy_login"
-    NOT_SERVED = "not_served"
-    RATE_LIMIT = "rate_limit"
-    SERVER = "server"
-    CLIENT = "client"
-    """Any other 4xx."""
+Meaning = Literal["quota", "filtered", "context_length", "key", "not_served", "rate_limit", "server", "client"]
+"""What an error means. `client` is any 4xx without another meaning."""
 
 
 class _Sign(NamedTuple):
     """How a meaning is recognised: by a status, by a code, or by words of the message where the status is open."""
 
     meaning: Meaning
-    statuses: Collection[int] = ()
-    codes: Collection[str] = ()
+    statuses: Collection[int]
+    codes: str
     words: str = r"(?!)"
     open_statuses: Collection[int] = ()
 
     def fits(self, error: ReportedError) -> bool:
         """Whether an error has this sign."""
-        if error.status in self.statuses or not error.codes.isdisjoint(self.codes):
+        if error.status in self.statuses or not error.codes.isdisjoint(self.codes.split()):
             return True
         return error.status in self.open_statuses and bool(re.search(self.words, error.message, re.IGNORECASE))
 
 
-_VAGUE_QUOTA_WORDS = re.compile(
-    r"insufficient[ _](?:quota|balance|credit|fund)|billing|credit|exceeded your current quota|spend(?:ing)? limit|"
-    r"usage limits?\b",
-    re.IGNORECASE,
-)
+_QUOTA_WORDS = r"insufficient[ _](?:quota|balance|credit|fund)|credit balance is too low|spend(?:ing)? limit"
 _SIGNS = (
     _Sign(
-        Meaning.QUOTA,
+        "quota",
         {402},
-        {"insufficient_quota", "insufficient_balance", "insufficient_credits", "billing_error"}
-        | {"billing_hard_limit_reached", "billing_not_active", "enforced_spend_limit_reached"},
-        r"insufficient[ _](?:quota|balance|credit|fund)|credit balance is too low|spend(?:ing)? limit",
+        "insufficient_quota insufficient_balance insufficient_credits billing_error billing_hard_limit_reached "
+        "billing_not_active enforced_spend_limit_reached",
+        _QUOTA_WORDS,
         {400, 403},
     ),
     _Sign(
-        Meaning.FILTERED,
-        set(),
-        {"content_filter", "content_filtered", "responsibleaipolicyviolation", "content_policy_violation"}
-        | {"data_inspection_failed", "moderation_blocked", "content_filter_error"},
+        "filtered",
+        (),
+        "content_filter content_filtered responsibleaipolicyviolation content_policy_violation data_inspection_failed "
+        "moderation_blocked content_filter_error",
         r"content[ _](?:filter|management policy|policy)|(?:input|prompt|content|output)\b.{0,40}\bflagged|"
         r"blocked by .{0,40}(?:filter|safety|policy)",
         {400, 403, 422},
     ),
     _Sign(
-        Meaning.CONTEXT_LENGTH,
+        "context_length",
         {413},
-        {"context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_too_long"},
+        "context_length_exceeded exceed_context_size_error request_too_large string_too_long",
         r"maximum context length|prompt is too long|input is too long|exceeds? (?:the )?(?:available |model'?s? )?"
         r"(?:maximum )?context|context (?:length|window|size|limit).{0,40}exceed|too many tokens in|"
         r"longer than the maximum model length|exceeds the maximum number of tokens",
         {400, 422, 500},
     ),
     _Sign(
-        Meaning.KEY,
+        "key",
         {401, 403},
-        {"invalid_api_key", "api_key_invalid"},
+        "invalid_api_key api_key_invalid",
         r"(?:incorrect|invalid|expired|missing) api[ _-]?key|api[ _-]?key (?:is )?(?:not valid|invalid|expired)",
         {400},
     ),
-    _Sign(Meaning.PROXY_LOGIN, {407}),
     _Sign(
-        Meaning.NOT_SERVED,
+        "not_served",
         {404, 405},
-        {"model_not_found", "model_decommissioned", "invalid_model"},
+        "model_not_found model_decommissioned invalid_model",
         r"model\b.{0,100}\b(?:does not exist|not found|not a valid model|has been decommissioned)|"
-        r"(?:unknown|no such|invalid) model\b",
-        {400, 422},
+        r"(?:unknown|no such|invalid) model\b|unexpected endpoint or method|unknown (?:request )?url|cannot post /",
+        {400, 422, 500},
     ),
-    _Sign(
-        Meaning.NOT_SERVED,
-        words=r"unexpected endpoint or method|unknown (?:request )?url|cannot post /",
-        open_statuses={400, 422, 500},
-    ),
-    _Sign(Meaning.RATE_LIMIT, {429}),
-    _Sign(Meaning.SERVER, {408}),
+    _Sign("quota", (), "", rf"{_QUOTA_WORDS}|billing|credit|exceeded your current quota|usage limits?\b", {429}),
+    _Sign("rate_limit", {429}, ""),
+    _Sign("server", {408}, ""),
 )
 """The first sign that fits counts."""
 
@@ -161,12 +138,10 @@ def read_reported(document: object, status: int, body: bytes = b"") -> ReportedE
 
 def classify(error: ReportedError, *, says_when: bool = False) -> Meaning:
     """What the error means. `says_when`: the endpoint says when to come back."""
-    # Messages about rate limits mention plans and billing too, but they have the code, or say when to come back.
-    may_be_quota = error.status == 429 and not says_when and not error.codes & RATE_CODES
-    if may_be_quota and _VAGUE_QUOTA_WORDS.search(error.message):
-        return Meaning.QUOTA
-    other = Meaning.SERVER if error.status >= 500 else Meaning.CLIENT
-    return next((sign.meaning for sign in _SIGNS if sign.fits(error)), other)
+    if error.status == 429 and (says_when or error.codes & RATE_CODES):
+        error = replace(error, message="")  # which may well mention plans and billing
+    found = next((sign.meaning for sign in _SIGNS if sign.fits(error)), None)
+    return found or ("server" if error.status >= 500 else "client")
 
 
 def ended_in_batch(error: ReportedError) -> Status:
@@ -176,7 +151,7 @@ def ended_in_batch(error: ReportedError) -> Status:
     if error.codes & TIMEOUT_CODES:
         return Status.TIMEOUT
     meaning = classify(error)
-    return Status(meaning) if meaning in (Meaning.FILTERED, Meaning.CONTEXT_LENGTH) else Status.HTTP_ERROR
+    return Status(meaning) if meaning in ("filtered", "context_length") else Status.HTTP_ERROR
 
 
 def find_rejected_parameter(error: ReportedError, droppable: Iterable[str]) -> str | None:
@@ -224,11 +199,6 @@ def _implied_status(codes: frozenset[str]) -> int:
 
 
 def _find_message(error: Mapping[str, Any]) -> str:
-    for name in ("message", "detail", "msg", "error_description", "errorMessage"):
-        value = error.get(name)
-        if isinstance(value, str) and value:
-            return value
-        if isinstance(value, list):  # FastAPI lists each wrong field with its location
-            entries = [entry for entry in value if isinstance(entry, Mapping)]
-            return "; ".join(f"{entry.get('loc')}: {entry.get('msg')}" for entry in entries)
-    return ""
+    """A text, or a list of wrong fields with their locations (FastAPI)."""
+    names = ("message", "detail", "msg", "error_description", "errorMessage")
+    return next((str(error[name]) for name in names if error.get(name)), "")
