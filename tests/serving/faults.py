@@ -61,7 +61,11 @@ class Exchange:
             **common,
             "system_fingerprint": "fp_1",
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens},
+            "usage": {
+                "prompt_tokens": prompt_tokens,
+                "completion_tokens": completion_tokens,
+                "total_tokens": prompt_tokens + completion_tokens,  # which Inspect reads
+            },
         }
 
     def error(self, message: str, kind: str, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
