@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -80,14 +79,6 @@ def test_a_run_file_in_small_parts_gives_the_same_result(
     assert scored.to_dict() == expected.to_dict()
     for name in stances:
         assert_frame_equal(scored[name].evaluated, expected[name].evaluated)
-
-
-def test_a_result_can_be_sent_to_another_process(at_once: dict[str, equipoise.Result]) -> None:
-    result = at_once["jobs_lum"]
-    received = pickle.loads(pickle.dumps(result))
-    assert received.to_dict() == result.to_dict()
-    assert_frame_equal(received.evaluated, result.evaluated)
-    assert not any(isinstance(kind, pl.Categorical | pl.Enum) for kind in received.evaluated.schema.values())
 
 
 # Detectors that read the prompt

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,11 +62,6 @@ def test_results_say_how_they_were_read() -> None:
 def test_results_of_different_readings_are_not_compared() -> None:
     with pytest.raises(InputError, match="reading is 'careful' in A and 'specified' in B"):
         equipoise.compare(score("He", "careful"), score("He", "specified"))
-
-
-def test_a_pickled_result_keeps_its_reading() -> None:
-    setup = pickle.loads(pickle.dumps(score("He", "specified").setup))
-    assert setup.probe == JOBS.read_by("specified")
 
 
 def test_a_run_file_is_read_either_way_without_asking_again(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def command(
         are_lines = paths == files and not any(path.suffix.lower() == PARQUET for path in paths)
         if partial is not None or engine != LOCAL or not (are_lines or len(paths) == 1):
             total = _score_shards(planned, paths, names, engine)
-    if total is not None and not total.answers:
+    if total is not None and not total.values.answers:
         raise NoAnswers(", ".join(map(str, files)))
     if total is not None and partial is not None:
         found = total.matching(planned=total.attempts.height)

@@ -13,16 +13,17 @@ import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from equipoise.answers.files import NO_NAMES, Names
 from equipoise.answers.parts import OnShard, PartScorer, report_shards
 from equipoise.errors import EndpointError, EquipoiseError, InputError, StorageError
-from equipoise.measuring.partials import Partial
-from equipoise.measuring.plan import Plan
+from equipoise.measuring.partials import Partial, Values
+from equipoise.measuring.plan import Plan, plan
 from equipoise.settings import environment
 
 TRIES = 4
@@ -56,32 +57,34 @@ def score_shards(
 def _score_files(ray: Any, planned: Plan, files: Sequence[Path], names: Names) -> Iterator[Partial]:
     """The partial of each file, as they come: one task per file, a few at a time."""
     # As bytes, so that a worker makes the plan once and not for each task.
-    plan = ray.put(ray.cloudpickle.dumps(planned))
+    asked = ray.put(ray.cloudpickle.dumps((planned.probe, dict(planned.parameters))))
     score = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_score_file)
     waiting = deque(files)
     under_way: list[Any] = []
     while waiting or under_way:
         most = TASKS_PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1)))
         while waiting and len(under_way) < most:
-            under_way.append(score.remote(plan, str(waiting.popleft()), dict(names)))
+            under_way.append(score.remote(asked, str(waiting.popleft()), dict(names)))
         (ended,), under_way = ray.wait(under_way, num_returns=1)
-        yield replace(ray.get(ended), setup=planned.setup)  # a probe that is not installed came back as a copy
+        values, attempts = ray.get(ended)
+        yield Partial(setup=planned.setup, values=values, attempts=attempts)
 
 
 # What workers do
 
 
 @cache
-def _scorer(plan: bytes) -> PartScorer:
+def _scorer(asked: bytes) -> PartScorer:
     import ray  # noqa: PLC0415 - only here, and in a worker
 
-    planned: Plan = ray.cloudpickle.loads(plan)
-    return PartScorer(planned)
+    probe, parameters = ray.cloudpickle.loads(asked)
+    return PartScorer(plan(probe, **parameters))
 
 
-def _score_file(plan: bytes, path: str, names: Names) -> Partial:
-    """The partial of a file."""
-    return _scorer(plan).score_file(Path(path), names)
+def _score_file(asked: bytes, path: str, names: Names) -> tuple[Values, pl.DataFrame]:
+    """The values and the attempts of the partial of a file."""
+    scored = _scorer(asked).score_file(Path(path), names)
+    return scored.values, scored.attempts
 
 
 # Ray itself

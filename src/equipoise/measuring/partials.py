@@ -11,14 +11,13 @@ from anyone: nothing in it is executed, and what answers to its plan could not g
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import io
 import zipfile
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal
 
@@ -27,12 +26,25 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Probe
-from equipoise.errors import BadFile, InputError, IntegrityError, StorageError
+from equipoise.errors import BadFile, EquipoiseError, InputError, IntegrityError, StorageError
+from equipoise.measuring import plan as plans
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
-from equipoise.measuring.plan import ITEMS_PER_BATCH, Plan, Setup, list_differences, number_items, plan
+from equipoise.measuring.plan import Plan, Setup, list_differences, number_items, plan
 from equipoise.measuring.result import Matching, Result
-from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, Status
+from equipoise.schema import (
+    ANSWER,
+    EVALUATION_FAILED,
+    FIRST_TOKEN,
+    ID,
+    ITEM,
+    LABEL,
+    PROMPT,
+    REPETITION,
+    STATUS,
+    Status,
+    is_measured,
+)
 
 SUFFIX = ".partial"
 NUMBER = "_prompt_number"
@@ -43,26 +55,31 @@ VALUES, TABLE = "values.json", "attempts.parquet"
 MOST_BYTES_OF_VALUES = 2**24
 MOST_ROWS_PER_BYTE = 32
 """A table with more rows for each byte of its file is no table of ours: it would fill the memory."""
-_DATE = (1980, 1, 1, 0, 0, 0)
-_NOT_OURS = (
-    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError, EOFError),
-    *(MemoryError, InputError, zipfile.BadZipFile, zlib.error, msgspec.MsgspecError),
-    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
-)
-"""What is raised where a file is not what a partial is."""
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 
 class Values(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the file of a partial holds beside its table."""
+    """What a partial holds beside its table."""
 
     setup: dict[str, Any]
+    """The description of its setup."""
     prompts: str
+    """A digest of the first prompts: the same probe must make the same prompts."""
     answers: _Count
+    """How many answers were read."""
     unknown: _Count
+    """How many of them belong to no planned prompt,"""
     surplus: _Count
+    """and how many are more than were planned for their prompt."""
     format: Literal[2] = 2
     """Rises when a partial of an earlier version can no longer be read."""
+
+    def list_differences(self, other: Values) -> str:
+        """What differs between this setup and another one, in words."""
+        different = list_differences(self.setup, other.setup)
+        if not different and self.prompts != other.prompts:
+            different = ["the prompts that the probe makes of the same items"]
+        return ", ".join(different)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,16 +87,9 @@ class Partial:
     """Some of the answers to a plan, read: `score_part` makes it, `+` adds another, `result()` measures it."""
 
     setup: Setup = field(repr=False)
-    prompts: str = field(repr=False)
-    """A digest of the first prompts: the same probe must make the same prompts."""
-    answers: int
-    """How many answers were read."""
-    unknown: int
-    """How many of them belong to no planned prompt,"""
-    surplus: int
-    """and how many are more than were planned for their prompt."""
+    values: Values
     attempts: pl.DataFrame = field(repr=False)
-    """The others, in the order of the plan: number of the prompt, repetition, state, and what was read."""
+    """What was matched, in the order of the plan: number of the prompt, repetition, state, and what was read."""
 
     def __add__(self, other: object) -> Partial:
         """Both together: see `sum`."""
@@ -92,55 +102,42 @@ class Partial:
         if not added:
             raise InputError("There is no partial to add.")
         for other in added[1:]:
-            if different := _list_differences(added[0], other.setup.describe(), other.prompts):
+            if different := added[0].values.list_differences(other.values):
                 raise IntegrityError(
                     f"Partials of different setups cannot be added: {different}. "
                     "Score all answers with the same probe, parameters, reading and version of equipoise."
                 )
         attempts = pl.concat([partial.attempts for partial in added]).sort(NUMBER, REPETITION)
         _refuse_repeated(added[0].setup, attempts)
-        return replace(
-            added[0],
-            answers=sum(partial.answers for partial in added),
-            unknown=sum(partial.unknown for partial in added),
-            surplus=sum(partial.surplus for partial in added),
-            attempts=attempts,
-        )
+        names = ("answers", "unknown", "surplus")
+        sums = {name: sum(getattr(partial.values, name) for partial in added) for name in names}
+        return replace(added[0], values=msgspec.structs.replace(added[0].values, **sums), attempts=attempts)
 
     def result(self) -> Result:
         """What `score` gives for the same answers."""
         planned = plan(self.setup.probe, **self.setup.parameters)
-        if different := _list_differences(self, planned.describe(), digest_prompts(planned)):
+        if different := self.values.list_differences(_describe(planned)):
             raise IntegrityError(f"The plan of {self.setup.probe.name} is not what it was: {different}.")
         with _refuse_foreign("A partial"):
-            result = measure(self.setup, functools.partial(_join, planned, self.attempts), self.matching(0))
-        return replace(result, matching=self.matching(result.coverage["all"]["planned"]))
+            result = measure(self.setup, partial(_join, planned, planned.make, self.attempts))
+        matching = self.matching(result.coverage["all"]["planned"])
+        # Only who looks at the attempts needs the ids of their prompts, which take longer than all else.
+        return replace(result, matching=matching, attempts=partial(_find_evaluated, planned, self.attempts))
 
     def matching(self, planned: int) -> Matching:
         """What became of the answers that were read, with so many attempts planned."""
-        return Matching(
-            read=self.answers,
-            matched=self.attempts.height,
-            surplus=self.surplus,
-            unknown=self.unknown,
-            missing=planned - self.attempts.height,
-        )
+        values, matched = self.values, self.attempts.height
+        counts = {"read": values.answers, "surplus": values.surplus, "unknown": values.unknown}
+        return Matching(**counts, matched=matched, missing=planned - matched)
 
     def write(self, target: Path | str | IO[bytes]) -> None:
         """Write it to a file, from which `Partial.read` makes it again."""
-        values = Values(
-            setup=self.setup.describe(),
-            prompts=self.prompts,
-            answers=self.answers,
-            unknown=self.unknown,
-            surplus=self.surplus,
-        )
         content, table = io.BytesIO(), io.BytesIO()
         self.attempts.write_parquet(table)
         # Parquet is compressed already. Without times, the same content makes the same file.
         with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(zipfile.ZipInfo(VALUES, _DATE), msgspec.json.encode(values))
-            archive.writestr(zipfile.ZipInfo(TABLE, _DATE), table.getvalue())
+            archive.writestr(zipfile.ZipInfo(VALUES), msgspec.json.encode(self.values))
+            archive.writestr(zipfile.ZipInfo(TABLE), table.getvalue())
         if not isinstance(target, (str, Path)):
             target.write(content.getvalue())
             return
@@ -160,14 +157,12 @@ class Partial:
             raise StorageError(f"{path} cannot be read: {error.strerror}.") from None
         with _refuse_foreign(path):
             values, table = _unpack(content)
-            parameters = values.setup["parameters"]
-            planned = plan(probe or values.setup["probe"], reading=values.setup["reading"], **parameters)
+            setup = values.setup
+            planned = plan(probe or setup["probe"], reading=setup["reading"], **setup["parameters"])
             nothing = make_partial(planned, Matching(read=0, matched=0, surplus=0, unknown=0, missing=0), [])
-            if different := _list_differences(nothing, values.setup, values.prompts):
+            if different := nothing.values.list_differences(values):
                 raise IntegrityError(f"{path} was made in another way than here: {different}. Score its answers again.")
-            restored = replace(
-                nothing, answers=values.answers, unknown=values.unknown, surplus=values.surplus, attempts=table
-            )
+            restored = replace(nothing, values=values, attempts=table)
             _check_attempts(restored, nothing.attempts.schema, planned.items)
             return restored
 
@@ -176,7 +171,7 @@ def make_partial(planned: Plan, matching: Matching, attempts: Iterable[pl.DataFr
     """The partial of evaluated attempts, which have the `NUMBER` of their prompt."""
     detector = planned.probe.detector
     unread = {REPETITION: pl.Int64, STATUS: pl.String, ANSWER: pl.String, FIRST_TOKEN: pl.String, NUMBER: pl.Int64}
-    nothing = planned.take(0, 1)[:0].with_columns(pl.lit(None, kind).alias(name) for name, kind in unread.items())
+    nothing = planned.make(0, 1)[:0].with_columns(pl.lit(None, kind).alias(name) for name, kind in unread.items())
     kinds = {STATUS: [status.value for status in Status]}
     if detector.labels:
         kinds[LABEL] = [*detector.labels, *detector.other_labels]
@@ -185,18 +180,21 @@ def make_partial(planned: Plan, matching: Matching, attempts: Iterable[pl.DataFr
     packed = [table.select(columns).with_columns(enums) for table in (evaluate(detector, nothing), *attempts)]
     return Partial(
         setup=planned.setup,
-        prompts=digest_prompts(planned),
-        answers=matching.read,
-        unknown=matching.unknown,
-        surplus=matching.surplus,
+        values=_describe(planned, matching),
         attempts=pl.concat(packed).sort(NUMBER, REPETITION),
     )
 
 
-def digest_prompts(planned: Plan) -> str:
-    """A digest of the number of items of a plan, and of its first prompts."""
-    ids = planned.take(0, ITEMS_IN_DIGEST)[ID]
-    return hashlib.blake2b(f"{planned.items} {' '.join(ids)}".encode(), digest_size=10).hexdigest()
+def _describe(planned: Plan, matching: Matching | None = None) -> Values:
+    """The values of a partial of this plan: a digest of the number of its items and of its first prompts."""
+    ids = " ".join(planned.take(0, ITEMS_IN_DIGEST)[ID])
+    return Values(
+        setup=planned.describe(),
+        prompts=hashlib.blake2b(f"{planned.items} {ids}".encode(), digest_size=10).hexdigest(),
+        answers=matching.read if matching else 0,
+        unknown=matching.unknown if matching else 0,
+        surplus=matching.surplus if matching else 0,
+    )
 
 
 def number_prompts(prompts: pl.DataFrame, first: int) -> pl.Series:
@@ -205,25 +203,21 @@ def number_prompts(prompts: pl.DataFrame, first: int) -> pl.Series:
     return (number_items(prompts, first) * PROMPTS_PER_ITEM + place).alias(NUMBER)
 
 
-def _join(planned: Plan, attempts: pl.DataFrame) -> Iterator[Part]:
-    """The prompts of the plan, whole items at a time, with the attempts at them."""
-    items, numbers = 0, attempts[NUMBER].to_numpy()
-    for batch in planned.batches(max(1, ITEMS_PER_BATCH // planned.repetitions)):
-        prompts = batch.drop(PROMPT).with_columns(number_prompts(batch, items))
-        first, items = items, items + batch[ITEM].n_unique()
-        start, end = np.searchsorted(numbers, [first * PROMPTS_PER_ITEM, items * PROMPTS_PER_ITEM])
+def _join(planned: Plan, make: Callable[[int, int], pl.DataFrame], attempts: pl.DataFrame) -> Iterator[Part]:
+    """The prompts of the plan, made so, whole items at a time, with the attempts at them."""
+    numbers, size = attempts[NUMBER].to_numpy(), max(1, plans.ITEMS_PER_BATCH // planned.repetitions)
+    for first in range(0, planned.items, size):
+        prompts = make(first, first + size).drop(PROMPT)
+        prompts = prompts.with_columns(number_prompts(prompts, first))
+        start, end = np.searchsorted(numbers, [first * PROMPTS_PER_ITEM, (first + size) * PROMPTS_PER_ITEM])
         some = attempts[start:end].with_columns(pl.selectors.enum().cast(pl.String))
         joined = prompts.join(some, on=NUMBER, maintain_order="left_right").drop(NUMBER)
         _require(joined.height == some.height, "attempts that are not planned")
         yield Part(prompts.drop(NUMBER), joined)
 
 
-def _list_differences(partial: Partial, described: dict[str, Any], prompts: str) -> str:
-    """What differs between the setup of a partial and another one, in words."""
-    different = list_differences(partial.setup.describe(), described)
-    if not different and partial.prompts != prompts:
-        different = ["the prompts that the probe makes of the same items"]
-    return ", ".join(different)
+def _find_evaluated(planned: Plan, attempts: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    return (part.attempts.filter(is_measured()) for part in _join(planned, planned.take, attempts))
 
 
 def _refuse_repeated(setup: Setup, attempts: pl.DataFrame) -> None:
@@ -248,7 +242,9 @@ def _refuse_foreign(source: object) -> Iterator[None]:
     """Turn what is raised by values that no partial holds into IntegrityError."""
     try:
         yield
-    except _NOT_OURS as error:
+    except (Exception, pl.exceptions.PanicException) as error:
+        if isinstance(error, EquipoiseError) and not isinstance(error, InputError):
+            raise
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise IntegrityError(f"{source} is no partial of this version, or it is damaged: {reason}.") from error
 
@@ -274,16 +270,16 @@ def _unpack(content: bytes) -> tuple[Values, pl.DataFrame]:
     return values, pl.read_parquet(table)
 
 
-def _check_attempts(partial: Partial, schema: pl.Schema, items: int) -> None:
+def _check_attempts(given: Partial, schema: pl.Schema, items: int) -> None:
     """Refuse attempts that cannot be at a plan of so many items. States and labels are checked by their types."""
-    table, numbers, repetition = partial.attempts, partial.attempts[NUMBER], partial.attempts[REPETITION]
+    table, numbers, repetition = given.attempts, given.attempts[NUMBER], given.attempts[REPETITION]
     _require([*table.schema.items()] == [*schema.items()], "other columns than its probe has")
     known = table.select(NUMBER, REPETITION, STATUS, EVALUATION_FAILED).null_count().sum_horizontal().item() == 0
     finite = table.select(pl.selectors.float().is_finite().all()).rows()
     _require(known and all(map(all, finite)), "values that are none")
     _require(numbers.is_between(0, items * PROMPTS_PER_ITEM - 1).all(), "items that are not planned")
-    _require(repetition.is_between(1, partial.setup.repetitions).all(), "repetitions that are not planned")
+    _require(repetition.is_between(1, given.setup.repetitions).all(), "repetitions that are not planned")
     keys = table.select(NUMBER, REPETITION)
     _require(keys.equals(keys.unique().sort(pl.all())), "attempts in disorder")
-    together = table.height + partial.unknown + partial.surplus
-    _require(together == partial.answers, "answers that do not add up")
+    together = table.height + given.values.unknown + given.values.surplus
+    _require(together == given.values.answers, "answers that do not add up")

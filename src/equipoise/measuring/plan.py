@@ -17,12 +17,11 @@ from equipoise.authoring import Corpus, Items, Probe
 from equipoise.errors import AssetUnavailable, BadParameter, EquipoiseError, ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.definition import check_definition, make_prompts
-from equipoise.probes import find_probes, get_probe
+from equipoise.probes import get_probe
 from equipoise.schema import ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, SYSTEM
 from equipoise.settings import Settings
 
 ITEMS_PER_BATCH = 50_000
-_LONGEST_VALUE = 70
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,17 +68,6 @@ class Setup:
             },
         }
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle: an installed probe goes by its name, so that it is the same probe where it arrives."""
-        origin = {"corpus": self.corpus, "corpus_sha256": self.corpus_sha256, "judge": self.judge}
-        return _restore_setup, (self._portable_probe(), self.probe.reading, dict(self.parameters), origin)
-
-    def _portable_probe(self) -> str | Probe:
-        installed = find_probes().get(self.probe.name)
-        if installed and installed.read_by(self.probe.reading).with_parameters(self.parameters) == self.probe:
-            return self.probe.name
-        return self.probe
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(Setup):
@@ -91,10 +79,6 @@ class Plan(Setup):
 
     def __repr__(self) -> str:
         return f"Plan({self.probe.name} v{self.probe.version}, {self.items:,} {self.probe.unit}, {self.asked})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle and copy: the plan is made anew."""
-        return _restore_plan, (self._portable_probe(), self.probe.reading, dict(self.parameters))
 
     @property
     def setup(self) -> Setup:
@@ -109,13 +93,23 @@ class Plan(Setup):
             prompts = self.take(start, min(start + size, items.stop))
             hashes.append(prompts[ID].str.slice(0, 16).str.to_integer(base=16, dtype=pl.UInt64).to_numpy())
             yield prompts
-        _refuse_equal_ids(self.probe, np.concatenate(hashes))
+        ids = np.sort(np.concatenate(hashes))
+        repeated = ids[1:][ids[1:] == ids[:-1]]
+        if len(repeated):
+            raise ProbeError(
+                f"Two prompts of {self.probe.name} have the same id ({repeated[0]:016x}…, {len(repeated)} in all): "
+                "an item may not hold the same text for the same arm twice."
+            )
 
     def take(self, start: int, end: int) -> pl.DataFrame:
         """The prompts of the items from one number to before another, or to the last; items count from 0."""
-        places = np.arange(start, min(end, self.items))
-        prompts = make_prompts(self.probe, self.population, places, self.parameters)
+        prompts = self.make(start, end)
         return prompts.select(prompt_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
+
+    def make(self, start: int, end: int) -> pl.DataFrame:
+        """The same without ids, which take longer than all else."""
+        places = np.arange(start, min(end, self.items))
+        return make_prompts(self.probe, self.population, places, self.parameters)
 
     def prompts(self) -> pl.DataFrame:
         """All prompts as one table."""
@@ -133,18 +127,12 @@ def list_differences(
     """What differs between two descriptions, also in their `parameters`, in words."""
     a, b = ({**described, **described.get("parameters", {}), "parameters": None} for described in (first, second))
     return [
-        f"{key} is {_shorten(a.get(key))} in {names[0]} and {_shorten(b.get(key))} in {names[1]}"
+        f"{key} is {a.get(key)!r:.70} in {names[0]} and {b.get(key)!r:.70} in {names[1]}"
         for key in sorted(a.keys() | b.keys())
         if a.get(key) != b.get(key)
     ]
 
 
-def _shorten(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
-
-
-MOST_TRIED = 64
 _tried: dict[tuple[int, str | None, str | None, str], Probe] = {}
 """Definitions that were tried, kept alive so that no other probe gets the id: each is tried once in a process."""
 
@@ -178,12 +166,18 @@ def plan(
         population = probe.items(resolved, texts)
         if not isinstance(population, Items):
             raise TypeError(f"it must give Items, not {type(population).__name__}")
-    resolved["sample"] = _round_sample(probe, resolved["sample"], population.size)
-    setup = Setup(probe=probe, parameters=resolved)
+    if resolved["sample"] is not None:
+        per_item, most = probe.prompts_per_item, population.size * probe.prompts_per_item
+        if not 1 <= resolved["sample"] <= most:
+            raise BadParameter(
+                f"The 'sample' parameter of {probe.name} must be between 1 and {most:,} (or all). "
+                f"Got {resolved['sample']} instead."
+            )
+        resolved["sample"] = -(-resolved["sample"] // per_item) * per_item
     planned = Plan(
         probe=probe,
         parameters=resolved,
-        items=setup.drawn or population.size,
+        items=Setup(probe=probe, parameters=resolved).drawn or population.size,
         population=population,
         corpus=name,
         corpus_sha256=digest,
@@ -191,23 +185,8 @@ def plan(
     tried = (id(given), reading, digest, repr({**resolved, "sample": None, "repeat": 1}))
     if tried not in _tried:
         check_definition(probe, resolved, population)
-        if len(_tried) >= MOST_TRIED:
-            _tried.clear()
         _tried[tried] = given
     return planned
-
-
-def _round_sample(probe: Probe, sample: int | None, population: int) -> int | None:
-    """The sample, rounded up to whole items where it counts prompts. More than there is is refused."""
-    per_item = probe.prompts_per_item
-    if sample is None:
-        return None
-    if not 1 <= sample <= population * per_item:
-        raise BadParameter(
-            f"The 'sample' parameter of {probe.name} must be between 1 and {population * per_item:,} (or all). "
-            f"Got {sample} instead."
-        )
-    return -(-sample // per_item) * per_item
 
 
 def count_population(setup: Setup) -> int | None:
@@ -247,17 +226,6 @@ def number_items(prompts: pl.DataFrame, first: int) -> pl.Series:
     return (prompts[ITEM].rle_id().cast(pl.Int64) + first).alias(ITEM_NUMBER)
 
 
-def _restore_plan(probe: str | Probe, reading: str, parameters: Mapping[str, Any]) -> Plan:
-    return plan(probe, reading=reading, **parameters)
-
-
-def _restore_setup(
-    probe: str | Probe, reading: str, parameters: Mapping[str, Any], origin: Mapping[str, str | None]
-) -> Setup:
-    chosen = get_probe(probe).read_by(reading).with_parameters(parameters)
-    return Setup(probe=chosen, parameters=parameters, **origin)
-
-
 def _read_corpus(probe: Probe, corpus: Corpus, settings: Settings, on_download: ProgressCallback | None) -> bytes:
     if corpus.file is not None:
         return corpus.file.read_bytes()
@@ -268,13 +236,3 @@ def _read_corpus(probe: Probe, corpus: Corpus, settings: Settings, on_download: 
         packaged = [other.name for other in probe.corpora if other.file is not None]
         alternatives = "".join(f" Or use the packaged corpus: --set {probe.name}.corpus={name}" for name in packaged)
         raise AssetUnavailable(f"{error}{alternatives}") from None
-
-
-def _refuse_equal_ids(probe: Probe, ids: np.ndarray[Any, np.dtype[np.uint64]]) -> None:
-    ids.sort()
-    repeated = ids[1:][ids[1:] == ids[:-1]]
-    if len(repeated):
-        raise ProbeError(
-            f"Two prompts of {probe.name} have the same id ({repeated[0]:016x}…, {len(repeated)} in all): "
-            "an item may not hold the same text for the same arm twice."
-        )
