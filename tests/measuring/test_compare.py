@@ -248,7 +248,7 @@ def test_only_like_is_compared_with_like(
         "parameters": {**first.parameters, **parameters},
     }
     second = replace(first, setup=replace(first.setup, **given, **setup))
-    assert compare_audits(audit(first), audit(second)).refused == ({"jobs_lum": reason} if reason else {})
+    assert compare_audits([audit(first), audit(second)])[0].refused == ({"jobs_lum": reason} if reason else {})
     if reason:
         with pytest.raises(
             InputError, match=f"Nothing in a result and a result can be compared:\n  jobs_lum: {reason}"
@@ -261,7 +261,7 @@ def test_samples_of_different_sizes_are_compared_on_what_both_have() -> None:
     every = replace(every, setup=replace(every.setup, parameters={**every.parameters, "sample": None}))
     fewer = jobs(0.5, size=300)
     for first, second, prompts in ((every, counted, 339), (counted, every, 339), (every, fewer, 300)):
-        assert compare_audits(audit(first), audit(second)).probes["jobs_lum"].prompts == prompts
+        assert compare_audits([audit(first), audit(second)])[0].probes["jobs_lum"].prompts == prompts
 
 
 def audit(result: Result) -> Audit:

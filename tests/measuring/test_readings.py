@@ -10,8 +10,8 @@ import pytest
 
 import equipoise
 from equipoise.errors import InputError, UnknownName
+from equipoise.measuring.measure import measure_other_reading
 from equipoise.measuring.plan import plan
-from equipoise.measuring.readings import measure_other_reading
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run

@@ -170,7 +170,7 @@ def test_every_difference_is_that_of_the_comparison(looks: dict[str, Look], thre
     expected = {
         (place, probe, metric.metric): metric
         for place in (1, 2)
-        for probe, metric in compare_audits(three[0].results(), three[place].results()).marked()
+        for probe, metric in compare_audits([three[0].results(), three[place].results()])[0].marked()
     }
     entries = looks["three"].values["differences"]
     shown = {(entry["compared"], entry["probe"], entry["metric"]): entry for entry in entries}

@@ -72,15 +72,14 @@ class Comparison:
 
     def to_frame(self) -> pl.DataFrame:
         """One row per metric: both values, the difference with its interval, p-values and verdict."""
-        columns = ("metric", "first", "second", "difference", "low", "high", "items", "p", "p_holm", "verdict")
         rows = [
-            (name, m.metric, m.first, m.second, gap.value, gap.low, gap.high, probe.items, m.p, m.p_holm, m.verdict)
+            {"probe": name, **asdict(metric), **asdict(metric.difference), "items": probe.items}
             for name, probe in self.probes.items()
-            for m in probe.metrics.values()
-            for gap in [m.difference]
+            for metric in probe.metrics.values()
         ]
-        table = pl.DataFrame(rows, schema=["probe", *columns], orient="row", infer_schema_length=None)
-        return table.with_columns(pl.col(pl.Float64).fill_nan(None))
+        columns = ("probe", "metric", "first", "second", "value", "low", "high", "items", "p", "p_holm", "verdict")
+        table = pl.DataFrame([{name: row[name] for name in columns} for row in rows], infer_schema_length=None)
+        return table.rename({"value": "difference"}, strict=False).with_columns(pl.col(pl.Float64).fill_nan(None))
 
     def __repr__(self) -> str:
         """The marked metrics, one line each."""
@@ -112,17 +111,16 @@ class Comparison:
         }
 
 
-def compare_audits(first: Audit, second: Audit, names: tuple[str, str] = NAMES) -> Comparison:
-    """Compare two audits probe by probe. What cannot be compared is in `refused`."""
-    (comparison,) = add_verdicts([_compare_pair(first, second, names)])
-    return comparison
+def compare_audits(
+    audits: Sequence[Audit], names: Sequence[str] = NAMES, *, all_pairs: bool = False
+) -> list[Comparison]:
+    """Compare each audit with the first, or every two; the p-values of all pairs are corrected together.
 
-
-def compare_family(audits: Sequence[Audit], names: Sequence[str], *, all_pairs: bool = False) -> list[Comparison]:
-    """Compare each audit with the first, or every two; the p-values of all pairs are corrected together."""
-    pairs = combinations(range(len(audits)), 2)
-    chosen = [(a, b) for a, b in pairs if all_pairs or a == 0]
-    return add_verdicts([_compare_pair(audits[a], audits[b], (names[a], names[b])) for a, b in chosen])
+    What cannot be compared is in `refused`.
+    """
+    pairs = combinations(zip(audits, names, strict=True), 2)
+    chosen = [pair for pair in pairs if all_pairs or pair[0][0] is audits[0]]
+    return _add_verdicts([_compare_pair(a, b, (first, second)) for (a, first), (b, second) in chosen])
 
 
 def _compare_pair(first: Audit, second: Audit, names: tuple[str, str]) -> Comparison:
@@ -142,7 +140,6 @@ def _compare_pair(first: Audit, second: Audit, names: tuple[str, str]) -> Compar
     for name, side in zip(names, (first, second), strict=True):
         if side.origin:
             notes.append(f"The answers of {name} {'are simulated' if side.simulated else 'were imported'}.")
-    for name, side in zip(names, (first, second), strict=True):
         if not side.complete:
             notes.append(f"{name} is incomplete: {side.ended:,} of {side.planned:,} attempts")
     # Settings of the model that differ may be what is compared, or what spoils the comparison.
@@ -204,7 +201,7 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
     )
 
 
-def add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def _add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Correct the p-values of all marked metrics of all pairs together, and say who is nearer to even-handed."""
     values = [metric.p for comparison in comparisons for _, metric in comparison.marked() if not math.isnan(metric.p)]
     corrected = iter(holm(values))
@@ -225,14 +222,13 @@ def add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
         detectable = _find_detectable(metric.difference, len(values))
         return replace(metric, p_holm=p_holm, verdict=verdict, detectable=detectable)
 
-    decided = []
-    for comparison in comparisons:
-        probes = {
-            name: replace(probe, metrics={metric: decide(found) for metric, found in probe.metrics.items()})
-            for name, probe in comparison.probes.items()
-        }
-        decided.append(replace(comparison, probes=probes))
-    return decided
+    def decide_all(probe: ProbeComparison) -> ProbeComparison:
+        return replace(probe, metrics={name: decide(metric) for name, metric in probe.metrics.items()})
+
+    return [
+        replace(comparison, probes={name: decide_all(probe) for name, probe in comparison.probes.items()})
+        for comparison in comparisons
+    ]
 
 
 def _find_detectable(difference: Estimate, tests: int) -> float | None:

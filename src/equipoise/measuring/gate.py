@@ -161,7 +161,7 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
                 )
             checks.append(_check_range(result, key, limit, f"--max {limit:g}", f"at most {limit:g}"))
     if baseline is not None:
-        comparison = compare_audits(baseline, audit, names=("the baseline", "the run"))
+        (comparison,) = compare_audits([baseline, audit], ("the baseline", "the run"))
         refuse_nothing_compared([comparison], f"{baseline.path or baseline.model or 'the baseline'} and {source}")
         checks += check_regressions(comparison, {result.probe: result.setup.probe for result in results})
         notes += comparison.notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import polars as pl
 from equipoise.authoring import Probe
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import generalise
+from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.interval import estimate_groups
 from equipoise.measuring.marks import look_level, mark_metrics
 from equipoise.measuring.plan import Setup, count_population
@@ -18,7 +20,18 @@ from equipoise.measuring.result import Matching, Result
 from equipoise.measuring.scatter import LEVEL
 from equipoise.measuring.selection import count_selections, fold_selections
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, without_clusters
-from equipoise.schema import EVALUATION_FAILED, FOR_JUDGE, JUDGED, READ_DIFFERENTLY, STATUS, Status, is_measured
+from equipoise.schema import (
+    EVALUATION_FAILED,
+    FOR_JUDGE,
+    ID,
+    JUDGED,
+    LABEL,
+    PROMPT,
+    READ_DIFFERENTLY,
+    STATUS,
+    Status,
+    is_measured,
+)
 
 ALL = "all"
 """The group of all attempts."""
@@ -127,3 +140,46 @@ def _add_coverage(probe: Probe, parts: Iterable[pl.DataFrame]) -> dict[str, dict
     nothing = dict.fromkeys(found[ALL], 0)
     arms = probe.arms.values if probe.arms else ()
     return {group: found.get(group, nothing) for group in (ALL, *arms, *found)}
+
+
+# The same answers by the other reading: a number that depends on the reading should be seen to.
+
+
+def measure_other_reading(setup: Setup, parts: Callable[[], Iterable[pl.DataFrame]]) -> Result | None:
+    """The result by the other detector of a probe, without slices and clusters; None where there is only one.
+
+    Each part holds attempts of whole items with their prompts, answers and what the setup's own reading found in them.
+    How many answers the two read differently is counted in the coverage.
+    """
+    other = find_other_setup(setup)
+    if other is None:
+        return None
+    return measure(other, lambda: (read_again(setup, other, part) for part in parts()))
+
+
+def find_other_setup(setup: Setup) -> Setup | None:
+    """The setup with the other reading of its probe. What a judge said belongs to neither reading."""
+    reading = setup.probe.other_reading
+    if reading is None:
+        return None
+    return replace(setup, probe=replace(setup.probe.read_by(reading), slices=(), clusters=()), judge=None)
+
+
+def read_again(setup: Setup, other: Setup, part: pl.DataFrame) -> Part:
+    """Attempts by the other reading, and whether both give different decided labels, numbers or counts."""
+    detector = setup.probe.detector
+    attempts = part.drop(*detector.columns, EVALUATION_FAILED, strict=False)
+    before = evaluate(detector, attempts) if setup.judge else part
+    after = evaluate(other.probe.detector, attempts).drop(PROMPT)
+    first, second = before.select(_outcomes(setup.probe)), after.select(_outcomes(other.probe))
+    different = pl.any_horizontal(first[name].ne_missing(second[name]) for name in {*first.columns} & {*second.columns})
+    return Part(after.unique(ID, maintain_order=True), after.with_columns(different.alias(READ_DIFFERENTLY)))
+
+
+def _outcomes(probe: Probe) -> list[pl.Expr]:
+    """What the metrics rest on: the label if it decides something, or the number, or the counts."""
+    if probe.detector.number:
+        return [pl.col(probe.detector.number.name)]
+    if probe.detector.counts:
+        return [pl.col(name) for name in probe.detector.counts]
+    return [pl.when(probe.detector.detected()).then(pl.col(LABEL).cast(pl.String)).alias(LABEL)]

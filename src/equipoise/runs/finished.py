@@ -9,7 +9,7 @@ from typing import Any
 
 from equipoise.authoring import Probe
 from equipoise.errors import AssetUnavailable, EquipoiseError, InputError, IntegrityError
-from equipoise.measuring.compare import Comparison, compare_family, refuse_nothing_compared
+from equipoise.measuring.compare import Comparison, compare_audits, refuse_nothing_compared
 from equipoise.measuring.gate import Gate, Rules, check_rules
 from equipoise.measuring.plan import plan
 from equipoise.measuring.result import Audit, Result
@@ -58,7 +58,7 @@ def compare_all(runs: Sequence[ResultSource], *, all_pairs: bool = False) -> lis
     if len(runs) < 2:
         raise InputError("A comparison needs two runs or more.")
     audits = [open_audit(run) for run in runs]
-    comparisons = compare_family(audits, name_runs(len(audits)), all_pairs=all_pairs)
+    comparisons = compare_audits(audits, name_runs(len(audits)), all_pairs=all_pairs)
     what = " and ".join(str(audit.path or audit.model or "a result") for audit in audits)
     refuse_nothing_compared(comparisons, what)
     return comparisons

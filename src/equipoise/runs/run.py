@@ -17,9 +17,8 @@ from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.accuracy import ExamResult
 from equipoise.measuring.evaluate import evaluate, evaluate_judged
-from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.measure import Part, measure, measure_other_reading
 from equipoise.measuring.plan import Setup, plan
-from equipoise.measuring.readings import measure_other_reading
 from equipoise.measuring.result import Audit, Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.runs.file.reader import RunReader

@@ -47,7 +47,7 @@ def render(runs: Sequence[Run], *, full: bool = False, origin: str = "") -> str:
     names, audits = name_models(runs), [run.results() for run in runs]
     sections = build_sections(runs, full=full)
     comparisons = {
-        place: compare_audits(audits[0], audit, (names[0], names[place]))
+        place: compare_audits([audits[0], audit], (names[0], names[place]))[0]
         for place, audit in enumerate(audits)
         # Beside a model, simulated ones only show the scale.
         if place > 0 and audit.simulated == audits[0].simulated
