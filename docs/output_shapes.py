@@ -52,7 +52,15 @@ RUN |= {"results": {"*": {**RESULT, "other_reading": (RESULT, None), "words": (W
 COMPARED_RUN = fields(str, "name model file") | fields(bool, "simulated imported complete")
 COMPARED_PROBE = fields(int, "version prompts items") | {"corpus": TEXT, "metrics": {"*": MetricComparison}}
 PAIR = {"names": [str], "probes": {"*": COMPARED_PROBE}, "refused": {"*": str}, "notes": [str]}
-VERDICT = {"model": str, "file": str, "outcome": Outcome, "passed": bool, "checks": [Check], "notes": [str]}
+VERDICT = {
+    "model": str,
+    "file": str,
+    "outcome": Outcome,
+    "passed": bool,
+    "checks": [Check],
+    "notes": [str],
+    "undecided": TEXT,
+}
 COSTS = fields(str, "model suite") | fields(int, "prompts attempts prompt_tokens completion_tokens")
 COSTS |= {"probes": [ProbeEstimate], "cost": NUMBER, "seconds": float}
 PROVED = {"file": str, "kind": Literal["run", "report"], "digest": str} | fields([str], "proved not_proved problems")

@@ -16,16 +16,7 @@ from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
 from equipoise.measuring.differences import Verdict
 from equipoise.measuring.marks import find_extremes, say_silent
 from equipoise.measuring.result import Audit, Result, format_interval
-from equipoise.schema import (
-    ALLOW_MISSING,
-    MEASURED,
-    Bounds,
-    Estimate,
-    MetricKey,
-    Status,
-    missing_share,
-    without_nan,
-)
+from equipoise.schema import ALLOW_MISSING, Bounds, Estimate, MetricKey, Status, missing_share, without_nan
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
 NO_REGRESSION = "--no-regression"
@@ -119,14 +110,7 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
-        return {
-            "model": self.model,
-            "file": self.file,
-            "outcome": self.outcome,
-            "passed": self.passed,
-            "checks": [asdict(check) for check in self.checks],
-            "notes": list(self.notes),
-        }
+        return {**asdict(self), "outcome": self.outcome, "passed": self.passed}
 
 
 def worst_outcome(gates: Sequence[Gate]) -> Outcome:
@@ -163,21 +147,20 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
     if baseline is not None:
         (comparison,) = compare_audits([baseline, audit], ("the baseline", "the run"))
         refuse_nothing_compared([comparison], f"{baseline.path or baseline.model or 'the baseline'} and {source}")
-        checks += check_regressions(comparison, {result.probe: result.setup.probe for result in results})
+        checks += _check_regressions(comparison, {result.probe: result.setup.probe for result in results})
         notes += comparison.notes
     return Gate(model=audit.model, file=str(audit.path or ""), checks=checks, notes=notes, undecided=rules.undecided)
 
 
 def _check_complete(audit: Audit, *, allowed: bool) -> Check:
-    counts = audit.counts
-    measured = sum(counts[status] for status in MEASURED)
-    enough = audit.complete and missing_share(counts) <= ALLOW_MISSING
-    found = f"{measured:,} of {audit.planned:,} attempts answered, {counts[Status.PENDING]:,} pending"
+    enough = audit.complete and missing_share(audit.counts) <= ALLOW_MISSING
+    pending = audit.counts[Status.PENDING]
     return Check(
         rule="complete",
         what="attempts",
-        outcome=Outcome.PASSED if enough or allowed else Outcome.UNDECIDED,
-        found=f"{found} (allowed)" if allowed and not enough else found,
+        outcome=_decide(fails=False, passes=enough or allowed),
+        found=f"{audit.answered:,} of {audit.planned:,} attempts answered, {pending:,} pending"
+        + (" (allowed)" if allowed and not enough else ""),
         limit=f"none pending, at most {ALLOW_MISSING:.0%} without an answer",
     )
 
@@ -223,7 +206,7 @@ def _decide(*, fails: bool, passes: bool) -> Outcome:
     return Outcome.FAILED if fails else Outcome.PASSED if passes else Outcome.UNDECIDED
 
 
-def check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> Iterator[Check]:
+def _check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> Iterator[Check]:
     """Hold every marked metric against the baseline.
 
     That it is not clearly worse says little if the data are few. So the check is undecided unless they rule out that it
@@ -248,18 +231,13 @@ def check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> It
 
 
 def _find_metric(results: Sequence[Result], name: str) -> list[tuple[Result, MetricKey]]:
-    """Every metric, or group of a slice, of this name.
-
-    If there is none, offer who has a metric of this name, else the nearest names, else the marked ones: all would fill
-    the screen.
-    """
-    matches = [
-        (result, key) for result in results for key in result.estimates if name in (str(key), f"{result.probe}.{key}")
-    ]
+    """Every metric, or group of a slice, of this name; if there is none, offer the nearest names."""
+    keys = [(result, key) for result in results for key in result.estimates]
+    matches = [(result, key) for result, key in keys if name in (str(key), f"{result.probe}.{key}")]
     if matches:
         return matches
-    known = {full for result in results for key in result.estimates for full in (str(key), f"{result.probe}.{key}")}
+    known = [full for result, key in keys for full in (f"{result.probe}.{key}", str(key))]
     owners = [full for full in known if full.endswith(f".{name.rpartition('.')[2]}")]
     near = owners or difflib.get_close_matches(name, known, cutoff=0.5)
     marked = [f"{result.probe}.{metric}" for result in results for metric in result.marks]
-    raise UnknownName("metric of this run", name, near or marked, "All metrics: equipoise show RUN --all")
+    raise UnknownName("metric of this run", name, near or marked, "All metrics: equipoise show RUN --slices")

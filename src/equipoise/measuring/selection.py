@@ -27,7 +27,10 @@ from equipoise.measuring.calling import running
 from equipoise.measuring.summarise import WEIGHT, with_reading
 from equipoise.schema import ITEM, without_nan
 
-CATEGORY, CATEGORIES, APPLICANTS, SELECTED = "category", "categories", "applicants", "selected"
+CATEGORY, APPLICANTS, SELECTED = "category", "applicants", "selected"
+CATEGORIES = "categories"
+SET = (CATEGORIES, APPLICANTS, SELECTED)
+"""The columns of a matched set, each a list."""
 FOUR_FIFTHS = 0.8
 """Below this impact ratio, 29 CFR 1607.4 D takes a selection rate as evidence of adverse impact."""
 SIGNIFICANCE = 0.05
@@ -97,13 +100,8 @@ class SelectionTable:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
-        plain: dict[str, Any] = {
-            "by": self.by,
-            "fair": without_nan(self.fair),
-            "fair_low": without_nan(self.fair_low),
-            "unfair": self.unfair,
-            "categories": [without_nan(asdict(row)) for row in self.rows],
-        }
+        table = {"by": self.by, "fair": self.fair, "fair_low": self.fair_low, "unfair": self.unfair}
+        plain: dict[str, Any] = without_nan({**table, "categories": [asdict(row) for row in self.rows]})
         return plain
 
 
@@ -131,22 +129,20 @@ def make_table(by: str, counts: pl.DataFrame) -> SelectionTable:
     ratios = share(rates, np.broadcast_to(rates[best], rates.shape))
     reaches = _ratio_reaches(sets, weight, best)
     fair = _draw_fair(sets, weight, np.random.default_rng(0)) if len(categories) > 1 else np.ones(DRAWS)
-    rows = [
-        SelectionRow(
-            category=category,
-            applicants=int(applicants[place]),
-            selected=int(selected[place]),
-            rate=float(rates[place]),
-            impact_ratio=float(ratios[place]),
-            low=float(ratios[place] / reaches[place]),
-            high=float(ratios[place] * reaches[place]),
-            p=float((1 + (fair <= ratios[place] + 1e-12).sum()) / (1 + len(fair))) if rates[best] > 0 else math.nan,
-        )
-        for place, category in enumerate(categories)
-    ]
+    as_low = [(1 + (fair <= ratio + 1e-12).sum()) / (1 + len(fair)) for ratio in ratios]
+    columns = {
+        "category": categories,
+        "applicants": applicants.astype(np.int64),
+        "selected": selected.astype(np.int64),
+        "rate": rates,
+        "impact_ratio": ratios,
+        "low": ratios / reaches,
+        "high": ratios * reaches,
+        "p": as_low if rates[best] > 0 else [math.nan] * len(rates),
+    }
     return SelectionTable(
         by=by,
-        rows=tuple(rows),
+        rows=tuple(SelectionRow(**row) for row in pl.DataFrame(columns).iter_rows(named=True)),
         fair=float(fair.mean()) if len(fair) else math.nan,
         fair_low=float(np.quantile(fair, SIGNIFICANCE)) if len(fair) else math.nan,
     )
@@ -226,21 +222,20 @@ def count_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters
     if selection is None or (probe.detector.by_probability and not selection.scored):
         return {}
     with running(probe, "selection"):
-        detected = answers.filter(probe.detector.detected())
+        detected, is_selected = answers.filter(probe.detector.detected()), selection.selected
         if selection.applicants:
             applicants = selection.applicants(detected)
         else:
-            is_selected = selection.selected
-            if not callable(is_selected):
-                chosen = pl.col(LABEL) == is_selected
-            else:
-                chosen = is_selected(with_reading(probe, parameters))
+            given = with_reading(probe, parameters)
+            chosen = is_selected(given) if callable(is_selected) else pl.col(LABEL) == is_selected
             applicants = detected.with_columns(chosen.cast(pl.Int64).alias(SELECTED))
-        counted = {grouping: _count_sets(applicants, grouping) for grouping in selection.by}
-        return {
-            grouping: _fold_sets(sets, grouping) if ITEM in grouping.matched else sets
-            for grouping, sets in counted.items()
-        }
+        counted = {}
+        for grouping in selection.by:
+            category = pl.concat_str([pl.col(name).cast(pl.String) for name in grouping.columns], separator=" ")
+            counts = (pl.len().cast(pl.Int64).alias(APPLICANTS), pl.col(SELECTED).sum())
+            sets = applicants.group_by(*grouping.matched, category.alias(CATEGORY)).agg(counts)
+            counted[grouping] = _fold_sets(sets, grouping) if ITEM in grouping.matched else sets
+        return counted
 
 
 def fold_selections(probe: Probe, parts: Sequence[Mapping[Grouping, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
@@ -252,28 +247,20 @@ def fold_selections(probe: Probe, parts: Sequence[Mapping[Grouping, pl.DataFrame
             added = sets.group_by(*grouping.matched, CATEGORY).agg(pl.col(APPLICANTS, SELECTED).sum())
             sets = _fold_sets(added, grouping)
         if probe.selection and probe.selection.scored:
-            sets = select_above_median(sets)
-        keys = [CATEGORIES, APPLICANTS, SELECTED]
-        texts = [pl.col(name).cast(pl.List(pl.String)).list.join(",") for name in keys]
-        folded[grouping.name] = sets.group_by(keys).agg(pl.col(WEIGHT).sum()).sort(texts)
+            sets = _select_above_median(sets)
+        texts = [pl.col(name).cast(pl.List(pl.String)).list.join(",") for name in SET]
+        folded[grouping.name] = sets.group_by(SET).agg(pl.col(WEIGHT).sum()).sort(texts)
     return folded
-
-
-def _count_sets(applicants: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
-    """Applicants and selected of each matched set and category."""
-    category = pl.concat_str([pl.col(name).cast(pl.String) for name in grouping.columns], separator=" ")
-    counts = (pl.len().cast(pl.Int64).alias(APPLICANTS), pl.col(SELECTED).sum())
-    return applicants.group_by(*grouping.matched, category.alias(CATEGORY)).agg(counts)
 
 
 def _fold_sets(sets: pl.DataFrame, grouping: Grouping) -> pl.DataFrame:
     """Equal sets as one row with a weight."""
     contents = sets.sort(CATEGORY).group_by(grouping.matched, maintain_order=True)
     lists = contents.agg(pl.col(CATEGORY).alias(CATEGORIES), APPLICANTS, SELECTED)
-    return lists.group_by(CATEGORIES, APPLICANTS, SELECTED).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
+    return lists.group_by(SET).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
 
 
-def select_above_median(scores: pl.DataFrame) -> pl.DataFrame:
+def _select_above_median(scores: pl.DataFrame) -> pl.DataFrame:
     """Counts of which `selected` holds scores, with 1 for each score above the median of all instead, else 0."""
     ordered = scores.select(SELECTED, WEIGHT).explode(SELECTED).sort(SELECTED)
     if ordered.is_empty():
