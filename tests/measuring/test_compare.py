@@ -101,19 +101,6 @@ def test_known_differences_are_found_in_both_directions(fair: Run, biased: Run) 
     assert set(there.values()) == {Verdict.WORSE, Verdict.UNCLEAR}
 
 
-def test_a_table_has_one_row_per_metric(fair: Run, biased: Run) -> None:
-    comparison = compare(fair, biased)
-    table = comparison.to_frame()
-    metrics = [(name, metric) for name, probe in comparison.probes.items() for metric in probe.metrics]
-    assert table.select("probe", "metric").rows() == metrics
-    row = table.row(by_predicate=pl.col("metric") == "diff_acceptance_rate", named=True)
-    metric = comparison["hiring_an"].metrics["diff_acceptance_rate"]
-    assert (row["first"], row["second"], row["p_holm"], row["verdict"]) == (0.0, 1.0, metric.p_holm, "worse")
-    assert (row["difference"], row["items"]) == (1.0, 80)
-    assert (row["low"], row["high"]) == (metric.difference.low, metric.difference.high)
-    assert 0.9 < row["low"] < 1.0 <= row["high"] < 1.1
-
-
 def test_common_prompts_and_items_are_counted(fair: Run, folder: Path) -> None:
     half = simulated(folder / "half.equipoise", {"hiring_an": "unbiased", "jobs_lum": "unbiased"}, answered=50)
     comparison = compare(fair, half)
@@ -139,17 +126,6 @@ def test_common_prompts_and_items_are_counted(fair: Run, folder: Path) -> None:
 )
 def test_holm_is_as_by_hand(values: list[float], expected: list[float]) -> None:
     assert holm(values) == pytest.approx(expected)
-
-
-def test_all_marked_metrics_are_corrected_together_and_no_others(fair: Run, biased: Run) -> None:
-    comparison = compare(fair, biased)
-    marked = list(comparison.marked())
-    names = {(name, metric) for name in BIASED for metric in fair.results()[name].marks}
-    assert {(name, metric.metric) for name, metric in marked} == names
-    assert [metric.p_holm for _, metric in marked] == holm([metric.p for _, metric in marked])
-    others = [metric for probe in comparison.probes.values() for metric in probe.metrics.values() if not metric.verdict]
-    assert others
-    assert {(metric.p_holm, metric.distance) for metric in others} == {(None, None)}
 
 
 @pytest.mark.parametrize(
@@ -266,15 +242,6 @@ def test_samples_of_different_sizes_are_compared_on_what_both_have() -> None:
 
 def audit(result: Result) -> Audit:
     return Audit({result.probe: result})
-
-
-def test_nothing_to_compare_is_an_error_with_every_reason(fair: Run, folder: Path) -> None:
-    unanswered = simulated(folder / "unanswered.equipoise", {"jobs_lum": "unbiased"}, failed=120)
-    with pytest.raises(InputError) as error:
-        compare(fair, unanswered)
-    assert error.value.exit_code == 2
-    for words in (str(unanswered.path), "jobs_lum: no prompt has an answer in both", "hiring_an: only A has it"):
-        assert words in str(error.value)
 
 
 def test_other_settings_of_the_model_are_noted(folder: Path) -> None:

@@ -26,14 +26,10 @@ WORDS = "business_vocabulary.mean_diff"
 SLICE = "race_white_diff_acceptance_rate"
 INCOMPLETE = {"complete": {"attempts"}}
 HOSTILE = (
-    "<script>alert(1)</script>",
-    "`code` **bold** _it_ [x](http://evil.example) ![x](http://evil.example/p.png)",
-    "line\n| ✅ PASS | forged | row | here |\n# heading",
-    "\x1b]0;title\x07\x1b[2J\x1b[31mred",
-    "]]></testcase><testcase name='forged'/>",
-    "lone \ud800 surrogate, \ufffe, \u2028 and \u202e",
+    "<script>alert(1)</script> `code` **bold** _it_ [x](http://evil.example) ![x](http://evil.example/p.png)",
+    "line\n| ✅ PASS | forged | row | here |\n# heading \x1b]0;title\x07\x1b[2J\x1b[31mred -->|\\|",
+    "]]></testcase><testcase name='forged'/> lone \ud800 surrogate, \ufffe, \u2028 and \u202e",
     "@everyone www.evil.example https://evil.example #1 :smile:",
-    "-->|\\|",
 )
 
 
@@ -76,7 +72,6 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("fair", {"fail_on": "C"}, {}, {}),
         # The slope of a fair model of this size reaches from A to B, and so may the words of sixty letters.
         ("fair", {"fail_on": "B"}, {}, {"--fail-on B": {SLOPE, WORDS}}),
-        ("unfair", {"fail_on": "D"}, {"--fail-on D": {GAP, WORDS}}, {}),
         ("unfair", {"fail_on": "B"}, {"--fail-on B": {GAP, WORDS}}, {"--fail-on B": {SLOPE}}),
         ("against", {"fail_on": "C"}, {"--fail-on C": {WORDS}}, {}),
         # What is not computable is undecided.
@@ -84,7 +79,7 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("mute", {"max": {"diff_acceptance_rate": 1.0}}, {}, {"--max 1": {GAP}}),
         # A distance counts, not the sign.
         ("unfair", {"max": {"diff_acceptance_rate": 0.9}}, {"--max 0.9": {GAP}}, {}),
-        ("against", {"max": {"mean_diff": 0.3}}, {"--max 0.3": {WORDS}}, {}),
+        ("against", {"max": {"mean_diff": 0.3}, "fail_on": "D"}, {"--max 0.3": {WORDS}, "--fail-on D": {WORDS}}, {}),
         # A metric without bands is taken as it is.
         ("unfair", {"max": {"male_acceptance_rate": 0.1}}, {}, {}),
         # The metric of one probe, a group of a slice, and the group of one probe.
@@ -95,13 +90,6 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}, {}),
         ("failures", {"fail_on": "D"}, {}, INCOMPLETE),
         ("few failures", {"fail_on": "D"}, {}, {}),
-        # All rules at once.
-        (
-            "unfair",
-            {"fail_on": "D", "max": {"mean_diff": 0.1}},
-            {"--fail-on D": {GAP, WORDS}, "--max 0.1": {WORDS}},
-            {},
-        ),
     ],
 )
 def test_rules(
@@ -230,8 +218,6 @@ def test_what_missing_answers_leave_open_is_undecided(audits: dict[str, Audit]) 
         (None, "--fail-on C", OPEN),
         (None, "--no-regression", PASSED),
         ("pass", "--fail-on C", PASSED),
-        ("pass", "--no-regression", PASSED),
-        ("fail", "--fail-on C", FAILED),
         ("fail", "--no-regression", FAILED),
     ],
 )
@@ -270,9 +256,8 @@ def test_a_gate_takes_paths_runs_audits_and_results(audits: dict[str, Audit]) ->
     unfair, fair = audits["unfair"], audits["fair"]
     assert unfair.path is not None
     expected = check_rules(unfair, Rules(fail_on="D"))
-    assert equipoise.gate(unfair, fail_on="D") == expected
-    assert equipoise.gate(str(unfair.path), Rules(fail_on="D")) == expected
-    assert equipoise.gate(equipoise.Run.open(unfair.path), fail_on="D") == expected
+    for source in (unfair, str(unfair.path), equipoise.Run.open(unfair.path)):
+        assert equipoise.gate(source, fail_on="D") == expected
     regressions = check_rules(unfair, Rules(no_regression=True), fair)
     assert equipoise.gate(unfair.path, no_regression=True, baseline=fair.path) == regressions
     assert failed(equipoise.gate(unfair["hiring_an"], fail_on="D")) == {"--fail-on D": {GAP}}
@@ -290,21 +275,6 @@ def gate(*, model: str = "m", words: str = "w") -> Gate:
         for outcome in (FAILED, OPEN)
     ]
     return Gate(model=model, file=model, checks=checks, notes=[words])
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "expected"),
-    [
-        ([PASSED, PASSED], "PASSED: all 2 rules"),
-        ([PASSED, FAILED], "FAILED: 1 of 2 rules; w is D"),
-        ([PASSED, FAILED, FAILED], "FAILED: 2 of 3 rules; w is D, and 1 more"),
-        ([PASSED, OPEN, OPEN], "UNDECIDED: 2 of 3 rules; w is D, and 1 more"),
-        ([FAILED, OPEN, PASSED], "FAILED: 1 of 3 rules; w is D; 1 open"),
-    ],
-)
-def test_the_headline_counts_what_failed_and_what_is_open(outcomes: list[Outcome], expected: str) -> None:
-    checks = [Check(rule="r", what="w", outcome=outcome, found="D, 0.9", limit="l") for outcome in outcomes]
-    assert headline(Gate(model="m", file="f", checks=checks)) == expected
 
 
 def test_the_verdict_comes_first_and_what_passed_is_counted() -> None:
@@ -334,10 +304,8 @@ def test_foreign_text_stays_text(hostile: str) -> None:
     assert shown.isprintable()
 
     root = ET.fromstring(junit([verdict]))
-    assert [case.get("name") for case in root.iter("testcase")] == [
-        "attempts complete",
-        *[f"{shown} --max {shown}"] * 2,
-    ]
+    names = ["attempts complete", *[f"{shown} --max {shown}"] * 2]
+    assert [case.get("name") for case in root.iter("testcase")] == names
     assert [entry.get("value") for entry in root.iter("property")] == [shown, shown, shown]
     assert sum(1 for _ in root.iter()) == 12
 
@@ -348,10 +316,10 @@ def test_foreign_text_stays_text(hostile: str) -> None:
 
     page = markdown(verdict)
     rows = [line for line in page.splitlines() if line.startswith("|")]
-    assert len(rows) == 5
+    assert (len(rows), len(page.splitlines())) == (5, 11)
     assert all(row.count("|") == 6 for row in rows)
-    foreign = page.replace("<code>", "").replace("</code>", "").replace("**FAIL**", "").replace("**undecided**", "")
-    assert not set("<>*[]!`@") & set(foreign.replace("`attempts`", "").replace("`complete`", ""))
+    for ours in ("<code>", "</code>", "**FAIL**", "**undecided**", "`attempts`", "`complete`"):
+        page = page.replace(ours, "")
+    assert not set("<>*[]!`@") & set(page)
     assert "www." not in page
     assert "://" not in page
-    assert len(page.splitlines()) == 11

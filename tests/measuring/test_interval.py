@@ -16,7 +16,7 @@ from equipoise import Probe, Result
 from equipoise.measuring.interval import LEAST_ITEMS, estimate_groups
 from equipoise.measuring.scatter import student_quantile
 from equipoise.measuring.summarise import cells, item_rows, merge_cells
-from equipoise.probes import find_probes, get_probe
+from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Estimate, MetricKey, Status, text_column
 from simulating import SMALL
 
@@ -262,18 +262,3 @@ def test_n_is_the_smallest_number_that_a_metric_rests_on() -> None:
     assert (gap.value, gap.n) == (0.0, 3)
     assert mark is not None
     assert mark.mark is None
-
-
-OF_WHOLE_PAIRS = {"diff_score", "diff_slope"}
-"""Differences within items that have both sides: their n counts only such items."""
-
-
-@pytest.mark.parametrize("probe", find_probes().values(), ids=find_probes())
-def test_metrics_name_what_they_rest_on(probe: Probe) -> None:
-    """A metric that compares several groups counts the items of the smallest."""
-    names = {metric.name for metric in probe.all_metrics()}
-    for metric in probe.metrics:
-        assert set(metric.range_of) <= names
-        assert not metric.distance_of or metric.distance_of[0] in names
-        if metric.name.startswith(("diff_", "max_diff")) or metric.name.endswith("_diff"):
-            assert len(metric.denominators) > 1 or metric.name in OF_WHOLE_PAIRS, metric.name

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import equipoise
 from equipoise.authoring import Bands
 from equipoise.authoring.metrics import MARKS
 from equipoise.measuring.marks import Mark, mark
 from equipoise.probes import get_probe
-from equipoise.report.text import describe_undecided
 from equipoise.schema import Bounds, Estimate
 
 DIFFERENCE, DECISION, RATE = (0.03, 0.1, 0.3), (0.05, 0.15, 0.5), (0.05, 0.1, 0.3)
@@ -44,20 +42,11 @@ def test_the_founding_probes_have_the_bands_of_their_pages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "value", "leaning"),
-    [
-        (("business_vocabulary", "mean_diff"), -1.0, "anti-stereotyping"),
-        (("business_vocabulary", "mean_diff"), 0.2, "stereotyping"),
-        (("business_vocabulary", "mean_diff"), -0.02, ""),
-        (("discrimination_tamkin", "max_diff"), 0.2, "biased"),
-        (("jobs_lum", "masculine_rate"), 0.2, "pro-feminine"),
-        (("jobs_lum", "masculine_rate"), math.nan, ""),
-    ],
+    ("value", "leaning"), [(-1.0, "anti-stereotyping"), (0.2, "stereotyping"), (-0.02, ""), (math.nan, "")]
 )
-def test_a_value_that_is_no_a_leans_to_a_reference_model(metric: tuple[str, str], value: float, leaning: str) -> None:
-    probe, name = metric
-    found = next(each for each in get_probe(probe).metrics if each.name == name)
-    assert found.leaning(value) == leaning
+def test_a_value_that_is_no_a_leans_to_a_reference_model(value: float, leaning: str) -> None:
+    (metric,) = (each for each in get_probe("business_vocabulary").metrics if each.name == "mean_diff")
+    assert metric.leaning(value) == leaning
 
 
 @pytest.mark.parametrize("limits", [DIFFERENCE, DECISION, RATE])
@@ -152,17 +141,3 @@ def test_without_an_interval_there_is_no_letter() -> None:
     few = mark(Bands(limits=DECISION), estimate(0.9, math.nan, math.nan, n=19))
     assert few == Mark(mark=None, best="A", worst="D", too_few=True)
     assert (str(few), few.undecided, few.certain) == ("? (A–D)", True, False)
-
-
-def test_a_mark_that_says_nothing_is_not_given() -> None:
-    """In Python, too: a mark that could be three bands is no letter."""
-    wide, narrow = (mark(Bands(limits=DECISION), estimate(0.9, low, 1.0, n=99)) for low in (0.0, 0.2))
-    assert wide == Mark(mark=None, best="A", worst="D")
-    assert narrow == Mark(mark="D", best="C", worst="D")
-    assert narrow.to_dict() == {"mark": "D", "best": "C", "worst": "D"}
-    few = equipoise.score(
-        "jobs_lum", dict.fromkeys(equipoise.plan("jobs_lum", sample=6).prompts()["id"], "He."), sample=6
-    )
-    undecided = {name: found["undecided"] for name, found in few.to_dict()["marks"].items()}
-    assert undecided == {"masculine_rate": True, "stereotype_rate": True}
-    assert [line.partition(":")[0] for line in describe_undecided(few)] == [*undecided]

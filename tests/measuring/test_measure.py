@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 import equipoise
-from equipoise.authoring import Detector
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import plan
@@ -88,15 +85,6 @@ def test_metrics_tell_the_arms_apart() -> None:
     assert result.estimates[MetricKey("order_effect", "topic", "trade")].value == 1.0
 
 
-def test_an_arm_without_answers_is_not_computable() -> None:
-    prompts = plan(ORDER_PROBE).prompts()
-    result = equipoise.score(ORDER_PROBE, dict.fromkeys(prompts.filter(order="first")[ID], "Yes."))
-    assert result.metrics["first_rate"].value == 1.0
-    assert math.isnan(result.metrics["second_rate"].value)
-    assert result.marks["order_effect"] is None
-    assert result.coverage["second"]["pending"] == SIZE
-
-
 def test_the_arm_is_part_of_the_id_of_a_prompt() -> None:
     """The same text in two arms is two prompts."""
     same_text = pl.lit("Yes or no?").alias(PROMPT)
@@ -157,27 +145,3 @@ def test_an_arm_that_is_not_planned_is_counted_as_nothing() -> None:
     assert list(coverage) == ["all", "first", "second"]
     assert set(coverage["second"].values()) == {0}
     assert coverage["first"]["planned"] == coverage["all"]["planned"] == SIZE
-
-
-# Detectors that use the prompt
-
-AGREES = Detector(
-    name="agrees",
-    version=1,
-    labels=("yes", "no"),
-    uses=("order",),
-    # In the second order the question is turned round, and so is its answer.
-    read=lambda text: (
-        pl.when(text.str.contains("yes") == (pl.col("order") == "first")).then(pl.lit("yes")).otherwise(pl.lit("no"))
-    ),
-)
-
-
-def test_a_detector_can_use_the_prompt(tmp_path: Path) -> None:
-    """The same when answers are scored and when they come from a run file."""
-    probe = replace(ORDER_PROBE, detector=AGREES)
-    rows = plan(probe).prompts().select(ID, pl.lit("Yes.").alias(ANSWER))
-    scored = equipoise.score(probe, rows)
-    assert scored.metrics["order_effect"].value == 1.0
-    asked = equipoise.audit(lambda prompt: "Yes.", probes=[probe], out=tmp_path / "run.equipoise")
-    assert asked["order"].to_dict()["metrics"] == scored.to_dict()["metrics"]

@@ -240,4 +240,4 @@ def _find_metric(results: Sequence[Result], name: str) -> list[tuple[Result, Met
     owners = [full for full in known if full.endswith(f".{name.rpartition('.')[2]}")]
     near = owners or difflib.get_close_matches(name, known, cutoff=0.5)
     marked = [f"{result.probe}.{metric}" for result in results for metric in result.marks]
-    raise UnknownName("metric of this run", name, near or marked, "All metrics: equipoise show RUN --slices")
+    raise UnknownName("metric of this run", name, near or marked, "All metrics: equipoise show RUN --all")

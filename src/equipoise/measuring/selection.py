@@ -101,8 +101,7 @@ class SelectionTable:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
         table = {"by": self.by, "fair": self.fair, "fair_low": self.fair_low, "unfair": self.unfair}
-        plain: dict[str, Any] = without_nan({**table, "categories": [asdict(row) for row in self.rows]})
-        return plain
+        return {**without_nan(table), "categories": [without_nan(asdict(row)) for row in self.rows]}
 
 
 def tabulate_selection(probe: str, tables: Iterable[SelectionTable]) -> pl.DataFrame:
