@@ -57,7 +57,7 @@ def test_an_extended_run_is_the_larger_run(
     assert run.prompts("jobs_lum").equals(larger.prompts("jobs_lum"))
     assert run["jobs_lum"].to_dict() == larger["jobs_lum"].to_dict()
     assert run.complete
-    assert verify_run(path).problems == ()
+    assert not verify_run(path).problems
     with RunReader.open(path) as reader:
         assert reader.spec.command() != before.settings.spec.command()
 

@@ -38,10 +38,10 @@ def test_a_run_fits_and_keeps_its_digest_until_its_content_changes(path: Path) -
     found = verify_run(path)
     assert not found.problems
     assert not found.unchecked
-    assert found.fitting == (
+    assert found.fitting == [
         "settings, 5 prompts and 5 ended attempts are those that were stored",
-        f"the prompts are those of jobs_lum version {get_probe('jobs_lum').version}",
-    )
+        f"the prompts of jobs_lum are those of version {get_probe('jobs_lum').version}",
+    ]
     with RunFile.open(path):
         pass
     assert verify_run(path).digest == found.digest
@@ -80,7 +80,7 @@ def test_probes_that_are_not_installed_are_not_checked(tmp_path: Path) -> None:
     probe = replace(get_probe("jobs_lum"), name="mine")
     create(tmp_path / "run.equipoise", plan(probe, sample=3)).close()
     found = verify_run(tmp_path / "run.equipoise")
-    assert found.unchecked == (f"the prompts of mine: version {probe.version} of this probe is not installed",)
+    assert found.unchecked == [f"the prompts of mine: version {probe.version} of this probe is not installed"]
     given = verify_run(tmp_path / "run.equipoise", probes=[probe])
     assert not given.unchecked
     assert not given.problems
@@ -95,13 +95,7 @@ def test_answers_are_not_read_by_another_version_of_a_probe(path: Path) -> None:
 
 def test_provenance_says_who_answered_when_and_what_failed(path: Path) -> None:
     found = Run.open(path).provenance
-    assert [(entry.model, entry.fingerprint, entry.attempts) for entry in found.served] == [
-        ("model-0", "fp_1", 2),
-        ("model-1", "fp_1", 2),
-        (None, None, 1),
-    ]
-    assert [(entry.status, entry.detail, entry.attempts) for entry in found.failures] == [
-        ("timeout", "no answer within 60 s", 1)
-    ]
+    assert found.served == [("model-0", "fp_1", 2), ("model-1", "fp_1", 2), (None, None, 1)]
+    assert found.failures == [("timeout", "no answer within 60 s", 1)]
     assert "" < (found.first or "") <= (found.last or "")
     assert (found.earlier_failures, found.usage) == (0, (28, 0))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from equipoise.authoring import Probe
 from equipoise.errors import AssetUnavailable, EquipoiseError, InputError, IntegrityError
@@ -79,51 +78,44 @@ def gate(run: ResultSource, rules: Rules | None = None, *, baseline: ResultSourc
     return check_rules(open_audit(run), rules, None if baseline is None else open_audit(baseline))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verification:
-    """What was recomputed and fits, what could not be recomputed here, and what does not fit."""
+class Verification(NamedTuple):
+    """The SHA-256 of a run's content, what was recomputed and fits, what could not be recomputed here, what differs."""
 
     digest: str
-    """SHA-256 of the content of the run."""
-    fitting: tuple[str, ...]
-    unchecked: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    fitting: list[str]
+    unchecked: list[str]
+    problems: list[str]
 
 
-def verify_run(path: str | Path, *, probes: Iterable[Probe] = ()) -> Verification:
+def verify_run(path: str | Path, *, probes: Sequence[Probe] = ()) -> Verification:
     """Recompute every digest of a run file, and plan its prompts again.
 
     IntegrityError, with the first part that was changed, if the file is not what was stored. Prompts that differ from
     those of the probe, and corpora with another hash, are in `problems`; what is not installed here is `unchecked`.
     """
-    given = list(probes)
-    run = Run.open(path, probes=given)
+    run = Run.open(path, probes=probes)
     prompts = sum(planned.prompts for planned in run.planned.values())
-    fitting = [f"settings, {prompts:,} prompts and {run.ended:,} ended attempts are those that were stored"]
-    same, unchecked, problems = [], [], []
-    installed = known_probes(run.settings.spec, given)
+    stored = f"settings, {prompts:,} prompts and {run.ended:,} ended attempts are those that were stored"
+    found = Verification(run.provenance.digest, [stored], [], [])
+    installed = known_probes(run.settings.spec, probes)
     for name, planned in run.planned.items():
-        if name not in installed or installed[name].version != planned.version:
-            unchecked.append(f"the prompts of {name}: version {planned.version} of this probe is not installed")
-            continue
-        if installed[name].own and not any(probe.name == name for probe in given):
-            fitting.append(f"the prompts of {name} are the user's own: {planned.prompts:,}, as they were stored")
-            continue
-        try:
-            same.append(_verify_prompts(run, name))
-        except AssetUnavailable as error:
-            unchecked.append(f"the prompts of {name}: {error}")
-        except EquipoiseError as error:
-            problems.append(f"the prompts of {name}: {error}")
-    if same:
-        fitting.append(f"the prompts are those of {', '.join(same)}")
-    return Verification(
-        digest=run.provenance.digest, fitting=tuple(fitting), unchecked=tuple(unchecked), problems=tuple(problems)
-    )
+        what, probe = f"the prompts of {name}", installed.get(name)
+        if probe is None or probe.version != planned.version:
+            found.unchecked.append(f"{what}: version {planned.version} of this probe is not installed")
+        elif probe.own and probe not in probes:
+            found.fitting.append(f"{what} are the user's own: {planned.prompts:,}, as they were stored")
+        else:
+            try:
+                found.fitting.append(f"{what} are those of {_verify_prompts(run, name)}")
+            except AssetUnavailable as error:
+                found.unchecked.append(f"{what}: {error}")
+            except EquipoiseError as error:
+                found.problems.append(f"{what}: {error}")
+    return found
 
 
 def _verify_prompts(run: Run, name: str) -> str:
-    """The probe with its version and corpus, whose prompts these are; IntegrityError if they are not."""
+    """The version and the corpus of the probe whose prompts these are; IntegrityError if they are not."""
     setup = run.setup(name)
     planned = plan(setup.probe, **setup.parameters)
     if planned.setup.corpus_sha256 != setup.corpus_sha256:
@@ -134,4 +126,4 @@ def _verify_prompts(run: Run, name: str) -> str:
     if not are_prompts_of(planned, run.prompt_batches(name)):
         raise IntegrityError(f"they are not those that version {setup.probe.version} asks with these parameters")
     corpus = f" on {setup.corpus}" if setup.corpus_sha256 else ""
-    return f"{name} version {setup.probe.version}{corpus}"
+    return f"version {setup.probe.version}{corpus}"

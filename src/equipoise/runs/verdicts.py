@@ -33,8 +33,7 @@ class Verdicts:
         self._file = file
         self._probes = judged_probes(file, probes)
         self._retry = retry
-        self.path, self.owned, self.dropped = file.path, file.owned, file.settings.judge_dropped
-        self.usage, self.answered = file.judge_usage, file.judged
+        self.path, self.dropped, self.answered = file.path, file.settings.judge_dropped, file.judged
         self.record, self.short_of_space = file.record_verdicts, file.short_of_space
 
     def pending(self) -> Iterator[Pending]:

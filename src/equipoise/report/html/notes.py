@@ -54,9 +54,8 @@ def describe_provenance(run: Run) -> dict[str, str]:
     how = f"{NOT_KNOWN}; the prompts are those of the suite {settings.spec.suite}"
     if not settings.imported:
         answered = [
-            f"{entry.model or 'no name was given'}{f', fingerprint {entry.fingerprint}' if entry.fingerprint else ''}: "
-            f"{entry.attempts:,} attempts"
-            for entry in found.served
+            f"{name or 'no name was given'}{f', fingerprint {fingerprint}' if fingerprint else ''}: {count:,} attempts"
+            for name, fingerprint, count in found.served
         ]
         served = "; ".join(answered) or "nobody yet"
         ended = f"first attempt ended {found.first}, last {found.last}" if found.first else "nothing has ended yet"
@@ -70,7 +69,7 @@ def describe_provenance(run: Run) -> dict[str, str]:
         how = "; ".join([f"suite {settings.spec.suite}", *stated, "all else as the endpoint has it"])
     failures = []
     for status in (status for status in Status if status not in MEASURED and run.counts[status]):
-        reasons = [entry.detail for entry in found.failures if entry.status == status and entry.detail]
+        reasons = [detail for state, detail, _ in found.failures if state == status and detail]
         failures.append(f"{run.counts[status]:,} {status}" + (f" (most often: {reasons[0]})" if reasons else ""))
     if found.earlier_failures:
         failures.append(f"{found.earlier_failures:,} failures that were asked again")

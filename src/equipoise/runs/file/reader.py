@@ -20,7 +20,7 @@ from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, sql, values
 from equipoise.runs.file.connection import connect, translate_storage_errors
 from equipoise.runs.file.digests import content_digest
-from equipoise.runs.file.values import ANSWERS, Failure, Pending, Planned, Provenance, Served
+from equipoise.runs.file.values import ANSWERS, Pending, Planned, Provenance
 from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, STATUS, SYSTEM, Status
 
@@ -203,10 +203,10 @@ class RunReader:
         ((spent_on_reasoning,),) = self._rows(sql.COUNT_EMPTY, values.encode_json(sorted(LENGTH_REASONS)))
         return Provenance(
             digest=content_digest(self._connection),
-            served=tuple(Served(*row[:3]) for row in served),
+            served=[row[:3] for row in served],
             first=min((first for *_, first, _ in served), default=None),
             last=max((last for *_, last in served), default=None),
-            failures=tuple(Failure(*row) for row in self._rows(sql.COMMON_FAILURES)),
+            failures=self._rows(sql.COMMON_FAILURES),
             earlier_failures=earlier,
             spent_on_reasoning=spent_on_reasoning,
             usage=self.usage(),

@@ -98,10 +98,10 @@ def _names(columns: str) -> str:
     return ", ".join(column.split()[0] for column in columns.split(","))
 
 
-def _insert(table: str, columns: str, rows: int = 1) -> str:
-    """The statement that adds so many rows with these columns."""
-    row = f"({', '.join('?' * len(columns.split(',')))})"
-    return f"insert into {table} ({_names(columns)}) values {', '.join([row] * rows)}"  # noqa: S608 - our own constants
+def _insert(table: str, columns: str) -> str:
+    """The statement that adds a row with these columns."""
+    values = ", ".join("?" * len(columns.split(",")))
+    return f"insert into {table} ({_names(columns)}) values ({values})"  # noqa: S608 - our own constants
 
 
 # Opening and closing
@@ -159,15 +159,7 @@ ADD_LABEL = """
     insert into labels (place, label, counts, judged) select place, ?, ?, ? from attempts
     where probe = ? and prompt = ? and repetition = ?
 """
-
-
-def add_attempts(table: str, rows: int) -> str:
-    """The statement that adds so many attempts or verdicts.
-
-    One long statement keeps the interpreter free for the thread that asks; many short ones would not.
-    """
-    return _insert(table, f"{_LINK}, {_ATTEMPT}", rows)
-
+ADD_ATTEMPT, ADD_VERDICT = (_insert(table, f"{_LINK}, {_ATTEMPT}") for table in ("attempts", "verdicts"))
 
 # Reading
 SETTINGS = DIGESTED["settings"]

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,6 @@ RESERVE = 32 * 1024 * 1024
 """Bytes that must stay free, so that answers to requests under way can still be stored when nothing more is sent."""
 RETRIED = tuple(status for status in Status if status not in (*MEASURED, Status.PENDING))
 """The states of attempts that can be asked again."""
-_ATTEMPTS_PER_STATEMENT = 64
 
 
 class RunFile(RunReader):
@@ -171,21 +169,18 @@ class RunFile(RunReader):
 
         StorageError if another file has taken the place of this one.
         """
-        return self._record("attempts", ((*attempt_row(attempt), None) for attempt in attempts))
+        return self._record(sql.ADD_ATTEMPT, ((*attempt_row(attempt), None) for attempt in attempts))
 
     def record_verdicts(self, verdicts: Iterable[Attempt]) -> None:
         """Store what became of questions to the judge durably, as attempts are."""
-        self._record("verdicts", ((*attempt_row(verdict), verdict.text) for verdict in verdicts))
+        self._record(sql.ADD_VERDICT, ((*attempt_row(verdict), verdict.text) for verdict in verdicts))
 
-    def _record(self, table: str, rows: Iterable[tuple[object, ...]]) -> int:
+    def _record(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:
         with self._begin() as connection:
-            chained = Chain.read(connection)
-            before = chained.length
-            linked = map(chained.add, rows)
-            while group := list(islice(linked, _ATTEMPTS_PER_STATEMENT)):
-                connection.execute(sql.add_attempts(table, len(group)), list(chain(*group)))
-            chained.write(connection)
-            return chained.length - before
+            chain = Chain.read(connection)
+            added = connection.executemany(statement, map(chain.add, rows)).rowcount
+            chain.write(connection)
+            return added
 
     def ask_again(self, statuses: Iterable[Status]) -> int:
         """Make failed attempts pending again; return how many. The failures are kept in `earlier_failures`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import orjson
 import polars as pl
@@ -100,34 +100,19 @@ class Attempt:
     finished_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-class Served(NamedTuple):
-    """The model that an endpoint said it served, its fingerprint, and how many attempts ended with them."""
-
-    model: str | None
-    fingerprint: str | None
-    attempts: int
-
-
-class Failure(NamedTuple):
-    """A way in which attempts failed, and how many did."""
-
-    status: str
-    detail: str | None
-    attempts: int
-
-
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
     """Where the answers of a run come from, and what they took: what an auditor asks."""
 
     digest: str
     """SHA-256 of the content."""
-    served: tuple[Served, ...]
+    served: list[tuple[str | None, str | None, int]]
+    """Each model that the endpoint said it served, its fingerprint, and how many attempts ended with them."""
     first: str | None
     """When the first attempt ended, ISO 8601; None if none has."""
     last: str | None
-    failures: tuple[Failure, ...]
-    """The most frequent ones."""
+    failures: list[tuple[str, str | None, int]]
+    """The most frequent failures: state, detail, how many."""
     earlier_failures: int
     """Failures that were asked again."""
     spent_on_reasoning: int
