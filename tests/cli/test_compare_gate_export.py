@@ -138,6 +138,8 @@ def test_the_page_is_written_and_the_command_says_what_is_left_out(command: Comm
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err.splitlines() == [
         "10 answers: transcripts.html",
-        "50 of 60 answers are left out. To see others: --probe, --label, --status, --repetition, --where, --search",
+        "50 of 60 answers are left out. To see others: --probe, --where, --search",
     ]
     assert Path("transcripts.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    refused = command("transcripts", small, "--where", "gendr=x")
+    assert (refused.code, "No value of attempts is called 'gendr'" in refused.err) == (2, True)

@@ -19,20 +19,13 @@ from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.models.protocol import Reply
 from equipoise.report.charts.drawing import COLOURS
 from equipoise.report.text import reveal_invisible
-from equipoise.report.transcripts import (
-    Choice,
-    choose,
-    encode_json_for_page,
-    render_transcripts,
-    write_transcripts,
-)
+from equipoise.report.transcripts import choose, encode_json_for_page, render_transcripts, write_transcripts
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
 from equipoise.schema import Status, text_column
 from report.browser import SHARED, Page, look_at, texts
 from report.hostile import HOSTILE
 from runs.fakes import create
-from simulating import simulated
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
@@ -88,7 +81,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def html(path: Path) -> Path:
     out = path.with_name("t.html")
-    assert sum(each.table.height for each in write_transcripts(path, out)) == 136
+    assert write_transcripts(path, out) == (136, 136)
     return out
 
 
@@ -150,10 +143,10 @@ def test_filters_count_what_they_would_leave_and_filter(html: Path) -> None:
         "probe": "120 of 136 answers",
         "labels": [
             "any",
-            f"male ({counts['male']})",
             f"female ({counts['female']})",
-            f"undetected ({counts[None]})",
+            f"male ({counts['male']})",
             f"no answer ({failed.height})",
+            f"undetected ({counts[None]})",
         ],
         "failed": f"{failed.height} of 136 answers",
         "outcomes": ["no answer"] * failed.height,
@@ -218,7 +211,7 @@ def test_an_opened_answer_shows_what_was_read_as_the_detector_read_it(path: Path
         )
 
     seen = use(html, steps)
-    first = choose(Run.open(path), Choice(probes=("jobs_lum",)))[0].table.head(50)
+    first = choose(Run.open(path), ["jobs_lum"])[0].table.head(50)
     answers = first["answer"].drop_nulls().to_list()
     detector = Run.open(path).setup("jobs_lum").probe.detector
     assert seen["answers"] == [reveal_invisible(answer) for answer in answers]
@@ -307,7 +300,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_hostile_text_is_only_text(hostile: Path) -> None:
     run = Run.open(hostile)
     run.model = "</title></script><script>alert(1)</script>"
-    (chosen,) = choose(run, Choice())
+    (chosen,) = choose(run)
     strings = [string if number % 2 else "x" for number, string in enumerate(HOSTILE)]
     table = chosen.table.with_columns(text_column("occupation", strings), text_column("prompt", strings))
     out = hostile.with_name("t.html")
@@ -357,56 +350,43 @@ def test_options_narrow_what_is_written(path: Path) -> None:
     run = Run.open(path)
     table = run.transcripts("jobs_lum")
 
-    def count(**conditions: Any) -> int:
-        return sum(each.fitting for each in choose(run, Choice(**conditions)))
+    def count(*probes: str, search: str = "", most: int = 9, **where: str) -> int:
+        return sum(each.fitting for each in choose(run, probes, where, search, most))
 
     assert count() == 136
-    assert count(probes=("jobs_lum",)) == 120
-    assert (
-        count(probes=("jobs_lum",), labels=("male", "undetected"))
-        == table.filter(
-            table["label"].eq_missing("male") | (table["label"].is_null() & (table["status"] != "http_error"))
-        ).height
-    )
-    assert count(statuses=("truncated",), repetitions=(2,)) == table.filter(status="truncated", repetition=2).height
-    occupation = table["occupation"][0]
-    assert count(covariates={"occupation": occupation}, probes=("jobs_lum",)) == 2
-    assert count(covariates={"gender": "female"}) == 8
+    assert count("jobs_lum") == 120
+    undetected = table["label"].is_null() & (table["status"] != "http_error")
+    assert count("jobs_lum", label="undetected") == undetected.sum()
+    assert count(status="truncated", repetition="2") == table.filter(status="truncated", repetition=2).height
+    assert count("jobs_lum", occupation=table["occupation"][0]) == 2
+    assert count(gender="female") == 8
     assert count(search="NUMBER 17 and") == 1
-    for problem, conditions in (
-        (UnknownName, {"probes": ("jobs_lun",)}),
-        (UnknownName, {"labels": ("men",)}),
-        (UnknownName, {"statuses": ("good",)}),
-        (UnknownName, {"covariates": {"gendr": "x"}}),
-        (InputError, {"search": "no such text"}),
-        (BadParameter, {"most": 0}),
-    ):
-        with pytest.raises(problem):
-            count(**conditions)
+    with pytest.raises(UnknownName):
+        count("jobs_lun")
+    with pytest.raises(UnknownName, match="Did you mean 'gender'"):
+        count(gendr="x")
+    with pytest.raises(InputError, match="Leave out a condition"):
+        count(label="men")
+    with pytest.raises(BadParameter):
+        count(most=0)
 
 
 def test_too_many_answers_are_left_out_in_fair_shares_and_the_page_says_so(path: Path, tmp_path: Path) -> None:
-    chosen = write_transcripts(path, tmp_path / "t.html", Choice(most=40))
-    assert {each.probe.name: (each.table.height, each.fitting) for each in chosen} == {
-        "hiring_an": (16, 16),
-        "jobs_lum": (24, 120),
-    }
+    assert write_transcripts(path, tmp_path / "t.html", most=40) == (40, 136)
+    assert [each.table.height for each in choose(Run.open(path), most=40)] == [16, 24]
     (look,) = look_at([(tmp_path / "t.html", 1280, False)], {"count": COUNT, "note": texts(".banner")})
     assert look.values["count"] == "40 answers"
     assert look.values["note"][0].startswith("96 of 136 answers are left out")
-    assert "--probe, --label, --status, --repetition, --where, --search" in look.values["note"][0]
+    assert "--probe, --where, --search" in look.values["note"][0]
 
 
-def test_counted_words_are_described_and_stereotypes_have_their_names(tmp_path: Path) -> None:
-    run = simulated(tmp_path / "a", {"gest_creative": "unbiased", "business_vocabulary": "unbiased"})
-    write_transcripts(run, tmp_path / "t.html")
+def test_counted_words_are_described_and_stereotypes_have_their_names(one: Run, tmp_path: Path) -> None:
+    assert write_transcripts(one, tmp_path / "t.html", probes=["gest_creative", "business_vocabulary"])[0] == 144
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
-    data = json.loads(unescape(re.findall(r'id="data">(.*?)</script>', page)[0]))
-    shown = {probe["name"]: probe for probe in data["probes"]}
-    names = run.setup("gest_creative").probe.value_names["stereotype"].values()
-    assert {*shown["gest_creative"]["covariates"]["stereotype"]["values"]} <= {*names}
-    letters, detector = shown["business_vocabulary"]["read"], run.setup("business_vocabulary").probe.detector
-    rows = run.transcripts("business_vocabulary").iter_rows(named=True)
-    assert {letters["values"][code] for code in letters["codes"]} == {detector.describe(row) for row in rows}
-    (chosen,) = choose(run, Choice(probes=("business_vocabulary",), labels=("counted",)))
-    assert chosen.fitting > 0
+    gest, letters = json.loads(unescape(re.findall(r'id="data">(.*?)</script>', page)[0]))
+    names = one.setup("gest_creative").probe.value_names["stereotype"].values()
+    assert {prompt["facts"]["stereotype"] for prompt in gest["prompts"]} <= {*names}
+    detector = one.setup("business_vocabulary").probe.detector
+    rows = one.transcripts("business_vocabulary").iter_rows(named=True)
+    assert {answer["read"] for answer in letters["answers"]} == {detector.describe(row) for row in rows}
+    assert {answer["label"] for answer in letters["answers"]} == {"counted"}

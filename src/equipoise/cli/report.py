@@ -45,16 +45,11 @@ def transcripts(
     *,
     out: Path = Option(Path("transcripts.html"), "--out", "-o", help="The HTML file to write."),
     probe: list[str] = Option([], "--probe", "-p", help="Only this probe; repeatable.", metavar="NAME"),
-    label: list[str] = Option(
-        [],
-        help="Only answers that were read so; repeatable. Also: undetected, 'no answer', and counted for probes that "
-        "count words.",
-        metavar="LABEL",
-    ),
-    status: list[str] = Option([], help="Only attempts that ended so; repeatable.", metavar="ok|truncated|…"),
-    repetition: list[int] = Option([], help="Only this repetition, counted from 1; repeatable.", metavar="N"),
     where: list[str] = Option(
-        [], help="Only prompts with this value of a covariate; repeatable.", metavar="COVARIATE=VALUE"
+        [],
+        help="Only answers with this value: of label (also undetected, 'no answer', counted), status, repetition, or a "
+        "covariate; repeatable.",
+        metavar="NAME=VALUE",
     ),
     search: str = Option("", help="Only answers that contain this text, or whose prompts do.", metavar="TEXT"),
     most: int = Option(50_000, help="How many answers the page has at most.", metavar="N"),
@@ -66,22 +61,14 @@ def transcripts(
     options do the same before it is written, for runs with more answers than a browser can show.
 
     Examples: equipoise transcripts run.equipoise -o answers.html ·
-    equipoise transcripts run.equipoise --probe hiring_an --label undetected --where gender=female
+    equipoise transcripts run.equipoise --probe hiring_an --where label=undetected --where gender=female
     """
     from equipoise.report import transcripts as pages
 
     check_target(out)
-    choice = pages.Choice(
-        probes=tuple(probe),
-        labels=tuple(label),
-        statuses=tuple(status),
-        repetitions=tuple(repetition),
-        covariates=dict(options.split_pair(one, "--where", "COVARIATE=VALUE") for one in where),
-        search=search,
-        most=most,
-    )
-    chosen = pages.write_transcripts(given.open_run(file), out, choice)
-    shown, fitting = sum(each.table.height for each in chosen), sum(each.fitting for each in chosen)
+    values = dict(options.split_pair(one, "--where", "NAME=VALUE") for one in where)
+    run = given.open_run(file)
+    shown, fitting = pages.write_transcripts(run, out, probes=probe, where=values, search=search, most=most)
     note(f"{shown:,} answers: {out}")
     if fitting > shown:
         note(f"{fitting - shown:,} of {fitting:,} answers are left out. To see others: {pages.NARROW}")

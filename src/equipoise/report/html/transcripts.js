@@ -14,68 +14,56 @@
     return made;
   };
 
-  // One number per attempt and field; -1 where a probe does not have the field.
-  const rows = [];
-  data.probes.forEach((probe, place) => probe.rows.prompt.forEach((_, row) => rows.push([place, row])));
-  const fields = data.fields.map(({ name, values }, place) => {
-    const numbers = new Map(values.map((value, code) => [value, code]));
-    const find = ([number, row]) => {
-      const probe = data.probes[number];
-      if (place === 0) return number;
-      if (place < 4) return numbers.get(probe.rows[name][row]);
-      const covariate = probe.covariates[name];
-      return (covariate && numbers.get(covariate.values[covariate.codes[probe.rows.prompt[row]]])) ?? -1;
-    };
-    return {
-      name,
-      values,
-      isCovariate: place >= 4,
-      codes: Int32Array.from(rows, find),
-      probes: data.probes.map((probe) => place < 4 || name in probe.covariates),
-      chosen: -1,
-      counts: [],
-    };
-  });
+  // One row per answer, with all that it can be filtered by.
+  const FIRST = ["probe", "label", "status", "repetition"];
+  const rows = data.flatMap((probe) =>
+    probe.answers.map((answer) => {
+      const prompt = probe.prompts[answer.prompt];
+      const { label, status, repetition } = answer;
+      return { probe, prompt, answer, facts: { probe: probe.name, label, status, repetition, ...prompt.facts } };
+    }),
+  );
+  const covariates = new Set(data.flatMap((probe) => probe.prompts.flatMap((prompt) => Object.keys(prompt.facts))));
+  const inOrder = (a, b) => a - b || (a < b ? -1 : 1); // numbers by their size, then texts
+  const fields = [...FIRST, ...covariates].map((name, place) => ({
+    name,
+    isCovariate: place >= FIRST.length,
+    values: [...new Set(rows.map((row) => row.facts[name]))].filter((value) => value !== undefined).sort(inOrder),
+    probes: data.filter((probe) => place < FIRST.length || probe.prompts.some((prompt) => name in prompt.facts)),
+    chosen: null,
+    counts: new Map(),
+  }));
 
-  const state = { query: "", scope: "both", page: 0, found: [], matches: null };
+  const state = { query: "", scope: "both", page: 0, found: [] };
 
   // A text is a list of pieces: strings, and pairs of a class and a string.
   const plain = (pieces) => pieces.map((piece) => (typeof piece === "string" ? piece : piece[1])).join("");
 
   // Searching
 
-  const lowered = { answers: null, prompts: null };
-  const lower = (scope) => {
-    const list = (probe) => probe[scope].map((pieces) => (pieces ? plain(pieces).toLowerCase() : ""));
-    lowered[scope] ??= data.probes.map(list);
-    return lowered[scope];
-  };
+  const lower = (part) => (part.lowered ??= part.text ? plain(part.text).toLowerCase() : "");
   const search = () => {
     const query = state.query.trim().toLowerCase();
-    state.matches = null;
-    if (!query) return;
-    const inAnswers = state.scope !== "prompts" && lower("answers");
-    const inPrompts =
-      state.scope !== "answers" && lower("prompts").map((texts) => texts.map((text) => text.includes(query)));
-    state.matches = rows.map(
-      ([probe, row]) =>
-        (inAnswers && inAnswers[probe][row].includes(query)) ||
-        (inPrompts && inPrompts[probe][data.probes[probe].rows.prompt[row]]),
-    );
+    for (const row of rows)
+      row.matches =
+        !query ||
+        (state.scope !== "prompts" && lower(row.answer).includes(query)) ||
+        (state.scope !== "answers" && lower(row.prompt).includes(query));
   };
 
   // Filtering: each field counts what would be left with its own filter open.
 
   const filter = () => {
-    const active = fields.filter((field) => field.chosen >= 0);
-    for (const field of fields) field.counts = new Array(field.values.length).fill(0);
+    const active = fields.filter((field) => field.chosen !== null);
+    for (const field of fields) field.counts.clear();
     state.found = [];
-    for (let row = 0; row < rows.length; row += 1) {
-      if (state.matches && !state.matches[row]) continue;
-      const missed = active.filter((field) => field.codes[row] !== field.chosen);
+    for (const row of rows) {
+      if (!row.matches) continue;
+      const missed = active.filter((field) => row.facts[field.name] !== field.chosen);
       if (missed.length > 1) continue;
       for (const field of missed.length ? missed : fields) {
-        if (field.codes[row] >= 0) field.counts[field.codes[row]] += 1;
+        const value = row.facts[field.name];
+        field.counts.set(value, (field.counts.get(value) || 0) + 1);
       }
       if (!missed.length) state.found.push(row);
     }
@@ -84,10 +72,12 @@
   // Drawing
 
   const number = (value) => value.toLocaleString("en");
+  const chosenProbe = () => data.find((probe) => probe.name === fields[0].chosen);
   const isOffered = (field) => {
-    if (field.values.length < 2) return false;
-    const probe = fields[0].chosen;
-    return probe >= 0 ? field.probes[probe] : field.probes.every(Boolean);
+    const most = field.values.some((value) => value % 1) ? 12 : 500; // of fractions, few
+    if (field.values.length < 2 || field.values.length > most) return false;
+    const probe = chosenProbe();
+    return probe ? field.probes.includes(probe) : field.probes.length === data.length;
   };
 
   const drawFilters = () => {
@@ -95,25 +85,25 @@
     const focused = document.activeElement && document.activeElement.id;
     const shown = fields.filter(isOffered).map((field) => {
       const place = fields.indexOf(field);
-      const option = (value, text) => make("option", { value, textContent: text, selected: value === field.chosen });
+      const option = (value, text) => make("option", { value, textContent: text });
       const options = field.values
-        .map((value, code) => [code, `${value} (${number(field.counts[code])})`])
-        .filter(([code]) => field.counts[code] || code === field.chosen)
-        .map(([code, text]) => option(code, text));
+        .filter((value) => field.counts.get(value) || value === field.chosen)
+        .map((value) => option(value, `${value} (${number(field.counts.get(value) || 0)})`));
       const select = make(
         "select",
-        { id: `filter-${place}`, name: field.name, className: field.chosen >= 0 ? "chosen" : "" },
-        option(-1, "any"),
+        { id: `filter-${place}`, name: field.name, className: field.chosen === null ? "" : "chosen" },
+        make("option", { textContent: "any" }),
         ...options,
       );
+      if (field.chosen !== null) select.selectedIndex = 1 + options.findIndex((each) => each.value === field.chosen);
       select.addEventListener("change", () => {
-        field.chosen = Number(select.value);
-        if (place === 0) for (const other of fields) if (!isOffered(other)) other.chosen = -1;
+        field.chosen = select.selectedIndex ? select.value : null;
+        if (place === 0) for (const other of fields) if (!isOffered(other)) other.chosen = null;
         update();
       });
       return make("div", {}, make("label", { htmlFor: select.id, textContent: field.name.replaceAll("_", " ") }), select);
     });
-    const more = fields[0].chosen < 0 && fields.some((field) => field.isCovariate && !isOffered(field));
+    const more = !chosenProbe() && fields.some((field) => field.isCovariate && !isOffered(field));
     if (more) shown.push(make("p", { className: "hint", textContent: "Choose a probe to filter by what it varies." }));
     box.replaceChildren(...shown);
     if (focused && focused.startsWith("filter-")) byId(focused)?.focus();
@@ -137,48 +127,43 @@
   const fact = (name, value) =>
     make("span", {}, make("span", { className: "name", textContent: name }), make("bdi", { textContent: value }));
 
-  const drawBody = (probe, row) => {
-    const prompt = probe.rows.prompt[row];
+  const drawBody = ({ prompt, answer }) => {
     const list = make("dl", {});
     const add = (title, className, content) =>
       list.append(make("dt", { textContent: title }), make("dd", { className }, content));
-    if (probe.systems && probe.systems[prompt]) add("System", "text", draw(probe.systems[prompt]));
-    add("Prompt", "text prompt", draw(probe.prompts[prompt]));
-    if (probe.answers[row]) add("Answer", "text reply", draw(probe.answers[row]));
-    if (probe.details[row]) add("Why there is no answer", "text detail", make("bdi", { textContent: probe.details[row] }));
-    const given = make("dd", { className: "given" }, fact("read as", probe.read.values[probe.read.codes[row]]));
-    for (const [name, { values, codes }] of Object.entries(probe.covariates))
-      if (codes[prompt] >= 0) given.append(fact(name.replaceAll("_", " "), values[codes[prompt]]));
+    if (prompt.system) add("System", "text", draw(prompt.system));
+    add("Prompt", "text prompt", draw(prompt.text));
+    if (answer.text) add("Answer", "text reply", draw(answer.text));
+    if (answer.detail) add("Why there is no answer", "text detail", make("bdi", { textContent: answer.detail }));
+    const given = make("dd", { className: "given" }, fact("read as", answer.read));
+    for (const [name, value] of Object.entries(prompt.facts)) given.append(fact(name.replaceAll("_", " "), value));
     given.append(
-      fact("item", probe.items[prompt]),
-      fact("repetition", probe.rows.repetition[row]),
-      fact("status", probe.rows.status[row]),
-      fact("prompt id", probe.ids[prompt]),
+      fact("item", prompt.item),
+      fact("repetition", answer.repetition),
+      fact("status", answer.status),
+      fact("prompt id", prompt.id),
     );
     list.append(make("dt", { textContent: "What is known" }), given);
     return list;
   };
 
-  const drawAnswer = (place) => {
-    const [number_, row] = rows[place];
-    const probe = data.probes[number_];
-    const label = probe.rows.label[row];
-    const status = probe.rows.status[row];
-    const isRead = label !== "undetected" && label !== "no answer";
-    const answer = probe.answers[row] ? withoutReasoning(probe.answers[row]) : probe.details[row] || "";
-    const outcome = label === "counted" ? probe.read.values[probe.read.codes[row]] : label;
+  const drawAnswer = (row) => {
+    const { answer, probe } = row;
+    const isRead = answer.label !== "undetected" && answer.label !== "no answer";
+    const text = answer.text ? withoutReasoning(answer.text) : answer.detail;
+    const outcome = answer.label === "counted" ? answer.read : answer.label;
     const summary = make(
       "summary",
       {},
       make("span", { className: isRead ? "outcome" : "outcome nothing", textContent: outcome }),
-      make("span", { className: "excerpt" }, make("bdi", { textContent: excerptOf(answer) })),
+      make("span", { className: "excerpt" }, make("bdi", { textContent: excerptOf(text) })),
     );
-    if (status !== "ok") summary.append(make("span", { className: "reason", textContent: status }));
-    if (data.probes.length > 1 && fields[0].chosen < 0)
+    if (answer.status !== "ok") summary.append(make("span", { className: "reason", textContent: answer.status }));
+    if (data.length > 1 && !chosenProbe())
       summary.append(make("span", { className: "reason", textContent: probe.name }));
     const details = make("details", { className: "answer" }, summary);
     details.addEventListener("toggle", () => {
-      if (details.open && details.childElementCount === 1) details.append(drawBody(probe, row));
+      if (details.open && details.childElementCount === 1) details.append(drawBody(row));
       highlight();
     });
     return make("li", {}, details);
@@ -227,15 +212,14 @@
     byId("page").textContent = `${number(first + 1)}–${number(first + shown.length)} of ${number(state.found.length)}`;
     byId("previous").disabled = state.page === 0;
     byId("next").disabled = state.page === lastPage();
-    byId("reset").hidden = !state.query && fields.every((field) => field.chosen < 0);
+    byId("reset").hidden = !state.query && fields.every((field) => field.chosen === null);
     byId("toggle").textContent = "Open all on this page";
     byId("toggle").hidden = !shown.length;
     highlight();
   };
 
   const drawLegend = () => {
-    const chosen = data.probes.length === 1 ? 0 : fields[0].chosen;
-    const groups = chosen >= 0 ? data.probes[chosen].groups : [];
+    const groups = (data.length === 1 ? data[0] : chosenProbe())?.groups || [];
     const words = groups.flatMap((group, place) => [
       place ? ", " : "Underlined in answers: words that were read as ",
       make("mark", { className: `group-${place}`, textContent: group }),
@@ -255,7 +239,7 @@
     const kept = new URLSearchParams();
     if (state.query) kept.set("search", state.query);
     if (state.scope !== "both") kept.set("in", state.scope);
-    for (const field of fields) if (field.chosen >= 0) kept.set(`.${field.name}`, field.values[field.chosen]);
+    for (const field of fields) if (field.chosen !== null) kept.set(`.${field.name}`, field.chosen);
     if (state.page) kept.set("page", state.page + 1);
     history.replaceState(null, "", `#${kept}`);
   };
@@ -263,8 +247,8 @@
     const kept = new URLSearchParams(location.hash.slice(1));
     state.query = kept.get("search") || "";
     state.scope = ["answers", "prompts"].find((scope) => scope === kept.get("in")) || "both";
-    for (const field of fields) field.chosen = field.values.indexOf(kept.get(`.${field.name}`));
-    for (const field of fields) if (!isOffered(field)) field.chosen = -1;
+    for (const field of fields) field.chosen = field.values.find((value) => value === kept.get(`.${field.name}`)) ?? null;
+    for (const field of fields) if (!isOffered(field)) field.chosen = null;
     state.page = Math.max(0, (Number.parseInt(kept.get("page"), 10) || 1) - 1);
     byId("search").value = state.query;
     byId("scope").value = state.scope;
@@ -307,7 +291,7 @@
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
   byId("reset").addEventListener("click", () => {
-    for (const field of fields) field.chosen = -1;
+    for (const field of fields) field.chosen = null;
     state.query = byId("search").value = "";
     update();
     byId("search").focus();
