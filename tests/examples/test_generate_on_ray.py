@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import inspect
-import os
-import subprocess
 import sys
-import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from examples.fake_engine import seal
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "examples" / "generate_on_ray.py"
-PROMPTS, BLOCK, KEPT = 60, 10, 20
+PROMPTS, BLOCK, KEPT = 60, 10, 40
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs Ray")
 
@@ -40,20 +38,28 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @needs_ray
-def test_a_job_goes_on_where_another_was_killed_and_every_answer_is_there_once(folders: tuple[Path, Path]) -> None:
+def test_a_job_goes_on_where_another_was_killed_and_every_answer_is_there_once(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    import ray
+
     prompts, answers = folders
     planned = pl.concat([pl.read_parquet(path) for path in sorted(prompts.iterdir())])
     answers.mkdir()
     kept = planned[:KEPT].select("id", "repetition", answer=pl.lit("kept"), status=pl.lit("ok"))
     kept.write_parquet(answers / "answers-1.parquet")
     (answers / "answers-2.1.unfinished").write_bytes(b"PAR1 half a file")
-    command = [sys.executable, str(SCRIPT), str(prompts), str(answers), "--model", "fake", "--max-tokens", "20"]
-    options = ["--block", str(BLOCK), "--processor", "examples.fake_engine:build"]
-    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": tempfile.gettempdir()}
-    paths = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "src")])
-    environment = {**os.environ, **quiet, "PYTHONPATH": paths}  # noqa: TID251
-    output = subprocess.run([*command, *options], env=environment, capture_output=True, text=True).stdout
-    assert f"{PROMPTS} answers in {answers}, 0 missing" in output
+    options = ["--block", str(BLOCK), "--processor", "examples.fake_engine:build", "--model", "fake"]
+    monkeypatch.setattr(sys, "argv", ["script", str(prompts), str(answers), *options, "--max-tokens", "20"])
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    small = {"num_cpus": 1, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    monkeypatch.setattr(ray, "init", partial(ray.init, **small, object_store_memory=100 * 2**20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        load_script().main()
+        ray.shutdown()
+    assert f"{PROMPTS} answers in {answers}, 0 missing" in capfd.readouterr().out
     found = pl.concat([pl.read_parquet(path)[:, :4] for path in answers.glob("*.parquet")], how="diagonal")
     both = planned.join(found, on=["id", "repetition"], validate="1:1", maintain_order="left")
     assert both.height == found.height == PROMPTS
