@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
-from calling import exit_code
 from equipoise.settings import environment
 from serving.asking import KEY
 from serving.faulty import FaultyServer
@@ -25,7 +24,6 @@ ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding
 GATE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 SCRIPTS = {step["name"]: step for step in STEPS if "run" in step}
-SMALL_SUITE = "--suite ci --probe inventories"
 INPUT = re.compile(r"\$\{\{ inputs\.([\w-]+) \}\}")
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="runs bash")
@@ -183,16 +181,3 @@ def test_the_workflow_of_the_page_gives_inputs_that_the_action_has() -> None:
     assert "env" not in used
     assert used["with"]["key"] == "${{ secrets.OPENAI_API_KEY }}"
     assert all("${{" not in step.get("run", "") for step in read_workflow())
-
-
-def test_the_plain_commands_of_the_page_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (text,) = re.findall(r"```sh\n(.*?)```", GATE, flags=re.DOTALL)
-    commands = [line for line in text.splitlines() if not line.startswith("pip ")]
-    assert len(commands) == 2
-    for line in commands:
-        _, *words = shlex.split(line.replace("$MODEL", "simulated/unbiased").replace("--suite ci", SMALL_SUITE))
-        assert exit_code(monkeypatch, *words) == 0, capfd.readouterr().err
-    assert (tmp_path / "gate.xml").exists()

@@ -20,7 +20,6 @@ from equipoise.authoring import PRONOUN_GENDER
 from equipoise.errors import BudgetReached, InputError, IntegrityError, UnknownName
 from equipoise.measuring import measure
 from equipoise.measuring.gate import Outcome
-from equipoise.schema import Status
 from simulating import simulated
 
 
@@ -72,14 +71,6 @@ def test_requests_are_made_so_many_at_a_time() -> None:
     assert most == 5
 
 
-def test_a_model_that_answers_nothing_has_no_result() -> None:
-    def fail(prompt: str) -> str:
-        raise RuntimeError("out of order")
-
-    with pytest.raises(InputError, match=r"answered nothing.*RuntimeError: out of order"):
-        equipoise.audit(fail, probes=["jobs_lum"], sample=5)
-
-
 def test_an_audit_in_a_running_event_loop(tmp_path: Path) -> None:
     async def audit_in_all_ways() -> list[Audit]:
         awaited = await equipoise.audit_async(answer, probes=["jobs_lum"], sample=30)
@@ -106,16 +97,6 @@ def test_audit_async_leaves_the_event_loop_free() -> None:
 
 
 # The run file of an audit
-
-
-def test_an_audit_knows_where_it_comes_from(tmp_path: Path) -> None:
-    path = tmp_path / "run.equipoise"
-    audit = equipoise.audit(answer, probes=["jobs_lum"], sample=30, out=path)
-    assert audit.path == path
-    assert audit.model == "answering.answer"
-    assert (audit.planned, audit.ended, audit.complete) == (30, 30, True)
-    assert audit.counts == {status: 30 if status == "ok" else 0 for status in Status}
-    assert Run.open(path).results().to_dict() == audit.to_dict()
 
 
 def test_large_results_of_a_function_can_be_looked_at_as_long_as_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,14 +193,6 @@ def test_a_session_is_started_stopped_and_resumed(tmp_path: Path, result: Result
     assert run.complete
     assert len(model.asked) == 339
     assert plain_metrics(run.result("jobs_lum")) == plain_metrics(result)
-
-
-def test_a_run_is_resumed_with_its_own_model_only(tmp_path: Path) -> None:
-    path = tmp_path / "run.equipoise"
-    equipoise.start(answer, probes=["jobs_lum"], out=path, sample=30).close()
-    with pytest.raises(IntegrityError, match="was started with other settings"):
-        equipoise.resume(path, model=Recorder())
-    assert equipoise.resume(path, model=answer).ask().complete
 
 
 def test_answers_are_imported(tmp_path: Path) -> None:

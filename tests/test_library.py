@@ -74,18 +74,6 @@ def test_the_docs_say_what_is_public() -> None:
 # plan
 
 
-def test_a_plan_says_what_it_is() -> None:
-    plan = equipoise.plan("gest_creative", corpus="mottos", sample=20, repeat=3)
-    assert (plan.items, plan.repetitions, plan.corpus) == (20, 3, "mottos")
-    assert plan.corpus_sha256 is not None
-    assert len(plan.corpus_sha256) == 64
-    attempts = plan.attempts()
-    assert attempts.height == 60
-    assert sorted(attempts["repetition"].unique()) == [1, 2, 3]
-    with pytest.raises(FrozenInstanceError):
-        plan.items = 5  # type: ignore[misc]
-
-
 # score: answers in many shapes
 
 
@@ -111,13 +99,6 @@ def test_answers_come_in_many_shapes(prompts: pl.DataFrame, result: Result) -> N
         scored = equipoise.score("jobs_lum", answers)
         assert plain_metrics(scored) == plain_metrics(result), shape
         assert scored.matching.matched == 339
-
-
-def test_several_answers_to_a_prompt(prompts: pl.DataFrame) -> None:
-    first = prompts["id"][0]
-    scored = equipoise.score("jobs_lum", {first: ["He.", "He.", "She.", "…"]}, repeat=4)
-    assert scored.metrics["masculine_rate"].value == pytest.approx(2 / 3)
-    assert scored.metrics["undetected_rate_attempts"].value == 0.25
 
 
 @pytest.mark.parametrize(

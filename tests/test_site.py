@@ -169,7 +169,7 @@ def test_the_commands_of_the_pages_are_some() -> None:
 
 
 TUTORIALS = [page for page in PAGES if blocks(page, "sh") and page.name != "gate.md"]
-"""What gate.md shows is for a CI job; test_action.py runs it in a shell."""
+"""What gate.md shows is for a CI job."""
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)

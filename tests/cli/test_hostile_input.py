@@ -110,7 +110,6 @@ def test_what_a_file_says_cannot_steer_a_terminal(
 
 OVERWRITING = [
     ["report", "run.equipoise", "-o", "run.equipoise"],
-    ["report", "run.equipoise", "-o", "other.equipoise"],
     ["resume", "run.equipoise", "--report", "run.equipoise"],
     ["transcripts", "run.equipoise", "-o", "other.equipoise"],
     ["export", "run.equipoise", "--what", "metrics", "--format", "csv", "-o", "other.equipoise"],

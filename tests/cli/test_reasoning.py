@@ -83,16 +83,6 @@ def test_a_raised_limit_also_holds_for_what_was_never_asked_and_is_kept(command:
 
 
 @pytest.mark.fault("L6")
-def test_a_prompt_that_is_thought_about_for_long_is_asked_again_by_itself(command: Command) -> None:
-    with Thinker(needs=1_000) as server:
-        assert command(*words(server)).code == 0
-        assert server.limits() == {True: {LIMIT, 512, 1024}, False: {LIMIT}}
-    run = Run.open("run.equipoise")
-    [tries] = run.attempts().filter(pl.col("tries") > 1)["tries"]
-    assert (run.complete, tries, run.settings.spec.max_tokens, run.settings.limit_raised) == (True, 3, None, False)
-
-
-@pytest.mark.fault("L6")
 def test_the_limit_of_a_model_that_always_reasons_is_raised_by_the_first_prompt(command: Command) -> None:
     probes = ["--probe", "jobs_lum", "--probe", "hiring_an", "--sample", "30", "--repeat", "1"]
     with Thinker(1_500, about="") as server:

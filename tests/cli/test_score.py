@@ -223,7 +223,6 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
     assert "imported answers, complete" in shown
     assert "is not known here" in shown
     assert "equipoise run " not in shown + done.err
-    assert json.loads(command("show", "run.equipoise", "--json").out)["imported"] is True
     compared = command("compare", "run.equipoise", "run.equipoise")
     assert "A: custom/imported · run.equipoise · imported answers, complete" in compared.out
     assert "The answers of B were imported." in compared.err
