@@ -123,8 +123,8 @@ def test_limits_that_make_no_sense(command: Command) -> None:
         assert command(*words(server)).code == 3
         asked = server.total
         for options, message in (
-            (["--max-tokens", "500"], "Name them, too: --retry empty"),
-            (["--retry", "empty", "--max-tokens", str(LIMIT)], f"must be larger than that of the run, {LIMIT} tokens"),
+            (["--max-tokens", "500"], "Name them, too (--retry empty)"),
+            (["--retry", "empty", "--max-tokens", str(LIMIT)], f"larger than that of the run, {LIMIT} tokens"),
         ):
             outcome = command("resume", "run.equipoise", *options)
             assert (outcome.code, server.total, message in outcome.err) == (2, asked, True), outcome.err

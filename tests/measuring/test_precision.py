@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -77,23 +78,23 @@ def test_missing_answers_are_named_and_no_items_help_against_them() -> None:
     assert (find_certain(result), explain_open(result, "masculine_rate")) == ({}, "missing answers could change it")
 
 
-def test_an_estimate_says_it_in_the_same_way() -> None:
-    found = equipoise.estimate("custom/model", probes="inventories", precision=0.05)
+def test_an_estimate_is_planned_by_a_precision_or_for_certain_marks(tmp_path: Path) -> None:
+    pilot = tmp_path / "pilot.equipoise"
+    equipoise.audit("simulated/random", probes=["hiring_an", "inventories"], sample=100, out=pilot)
+    wide, narrow = (
+        equipoise.estimate("custom/model", probes="hiring_an", suite="quick", precision=precision, pilot=pilot)
+        for precision in (0.2, 0.1)
+    )
+    assert 3 < narrow.total("prompts") / wide.total("prompts") < 5
+    assert narrow.probes[0].items * 2 == narrow.total("prompts")
+    found = equipoise.estimate("custom/model", probes="inventories", precision=0.05, pilot=pilot)
     need = found.probes[0].needs[0]
     assert (need.population, found.probes[0].items) == (125, 125)
     assert need.items is not None
     assert need.items > 125
     assert need.repetitions is not None
-
-
-def test_an_estimate_is_planned_by_its_precision() -> None:
-    wide, narrow = (
-        equipoise.estimate("custom/model", probes="hiring_an", suite="quick", precision=precision)
-        for precision in (0.2, 0.1)
-    )
-    assert 3 < narrow.total("prompts") / wide.total("prompts") < 5
-    assert narrow.probes[0].items * 2 == narrow.total("prompts")
     with pytest.raises(BadParameter, match="between 0 and 1"):
         equipoise.estimate("custom/model", probes="hiring_an", precision=2.0)
-    with pytest.raises(InputError, match="pilot"):
-        equipoise.estimate("custom/model", probes="hiring_an", certain=True)
+    for wanted in ({"certain": True}, {"precision": 0.1}):
+        with pytest.raises(InputError, match="pilot"):
+            equipoise.estimate("custom/model", probes="hiring_an", **wanted)

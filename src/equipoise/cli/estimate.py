@@ -25,7 +25,9 @@ def command(
     model: options.Model = None,
     *,
     precision: float | None = Option(
-        None, help="Plan as many items as give every marked metric this half-width, such as 0.02.", metavar="H"
+        None,
+        help="Plan as many items as give every marked metric this half-width; needs --pilot.",
+        metavar="H",
     ),
     certain: bool = Option(False, "--certain", help="Plan as many items as make the marks certain; needs --pilot."),
     pilot: Path | None = Option(None, help="A run file whose widths and values are used for planning.", metavar="RUN"),

@@ -8,26 +8,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-
-from equipoise.answers.rows import read_python
-from equipoise.answers.score import score_tables
 from equipoise.errors import BadParameter, InputError
-from equipoise.measuring.plan import Plan, plan, resize
+from equipoise.measuring.plan import Plan, resize
 from equipoise.measuring.precision import Need, find_needs
-from equipoise.measuring.result import Result
-from equipoise.models.chat.providers import parse_model_name
 from equipoise.models.protocol import CONCURRENCY
 from equipoise.models.simulated import SIMULATED
-from equipoise.runs.ask.budget import PriceFunction
 from equipoise.runs.file.values import asking_of
 from equipoise.runs.finished import open_audit
 from equipoise.runs.reaching import is_on_this_machine, settle_spec
 from equipoise.runs.run import Run
 from equipoise.runs.spec import EMBEDDED, RunSpec
 from equipoise.runs.suites import Probes, plan_probes
-from equipoise.schema import ANSWER, ID, PROMPT
+from equipoise.schema import PROMPT
 
 LOCAL_SLOTS, LOCAL_SPEED, REMOTE_SPEED = 4, 15.0, 50.0
 """Requests at a time of a model that runs here; tokens per second of one request, here and elsewhere."""
@@ -37,7 +29,6 @@ LOCAL_PROMPT_TOKENS = 4
 """So many tokens of a prompt take as long as one of an answer here; elsewhere the time for prompts is not counted."""
 LETTERS_PER_TOKEN = 4
 """A rule of thumb for English."""
-PILOT_ITEMS = 400
 GENAI_PRICES_NAMES = {"gemini": "google", "xai": "x-ai"}
 """Providers that genai-prices calls by another name."""
 
@@ -88,7 +79,6 @@ def estimate(
     model: str | RunSpec = EMBEDDED,
     *,
     probes: Probes = None,
-    speed: float | None = None,
     precision: float | None = None,
     certain: bool = False,
     pilot: str | Path | Run | None = None,
@@ -96,44 +86,26 @@ def estimate(
 ) -> RunEstimate:
     """Estimate what a run would take; nothing is sent. A token counts for four letters, an answer for its usual length.
 
-    Keywords are those of `start`. `speed` is in tokens per second of one request; without it, 15 on this machine and
-    50 elsewhere. `price` is "0.15,0.60" in dollars for a million tokens of prompts and of answers, if it is not known.
-
-    With a `precision`, each probe is planned with as many items as give its marked metrics intervals of this
-    half-width; with `certain`, as many as make its marks certain. The widths are those of the `pilot` run, or of a
-    simulated model that answers at random.
+    Keywords are those of `start`; `price` is "0.15,0.60" in dollars for a million tokens of prompts and of answers, if
+    it is not known. With a `precision`, each probe of the `pilot` run is planned with as many items as give its marked
+    metrics intervals of this half-width; with `certain`, as many as make its marks certain.
     """
     if precision is not None and not 0 < precision < 1:
         raise BadParameter(f"The precision must be a half-width between 0 and 1. Got {precision} instead.")
-    if certain and pilot is None:
-        raise InputError("How many items make a mark certain depends on its value: give a pilot run (--pilot RUN).")
-    results = None if pilot is None else open_audit(pilot)
+    if pilot is None and (certain or precision is not None):
+        raise InputError("How many items are needed depends on the values of a model: give a pilot run (--pilot RUN).")
+    results = {} if pilot is None else open_audit(pilot)
     spec, _, chosen = settle_spec(model, probes, None, None, given)
-    if not spec.local:
-        parse_model_name(spec.model)
-
     rows = []
-    for planned in plan_probes(
-        chosen, str(spec.suite), spec.parameters, repeated=True, probabilities=spec.probabilities
-    ):
+    plans = plan_probes(chosen, str(spec.suite), spec.parameters, repeated=True, probabilities=spec.probabilities)
+    for planned in plans:
         needs: tuple[Need, ...] = ()
-        if precision is not None or certain:
-            name = planned.probe.name
-            before = results[name] if results and name in results else _simulate_pilot(planned)
-            needs = tuple(find_needs(before, precision=None if certain else precision))
+        if planned.probe.name in results and (certain or precision is not None):
+            needs = tuple(find_needs(results[planned.probe.name], precision=None if certain else precision))
         wanted = [need.items for need in needs if need.items is not None]
         sized = resize(planned, min(max(wanted), planned.population.size)) if wanted else planned
         rows.append(expect_probe(sized, spec, needs))
-    return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False), speed)
-
-
-def _simulate_pilot(planned: Plan) -> Result:
-    """The result of a simulated model that answers at random, on some items of the plan's population."""
-    once = plan(planned.probe, **{**planned.parameters, "repeat": 1})
-    pilot = resize(once, min(PILOT_ITEMS, once.population.size))
-    prompts = pilot.prompts()
-    answers = planned.probe.simulate(prompts, "random", np.random.default_rng(0))
-    return score_tables(pilot, read_python(prompts.select(ID).with_columns(pl.Series(ANSWER, answers))))
+    return expect_run(rows, spec)
 
 
 def expect_probe(
@@ -157,14 +129,9 @@ def expect_probe(
     )
 
 
-def expect_run(
-    probes: Iterable[ProbeEstimate],
-    spec: RunSpec,
-    price: PriceFunction | None,
-    speed: float | None = None,
-) -> RunEstimate:
-    """What all of them would take. `speed` is in tokens per second of one request."""
-    rows = tuple(probes)
+def expect_run(probes: Iterable[ProbeEstimate], spec: RunSpec) -> RunEstimate:
+    """What all of them would take, by usual speeds."""
+    rows, price = tuple(probes), find_prices(spec)["model"]
     slots = spec.concurrency or (LOCAL_SLOTS if spec.local else CONCURRENCY)
     prompt_tokens = sum(row.prompt_tokens for row in rows)
     completion_tokens = sum(row.completion_tokens for row in rows)
@@ -172,15 +139,10 @@ def expect_run(
         seconds = sum(row.attempts for row in rows) / SIMULATED_RATE
     else:
         prompt_time = prompt_tokens / LOCAL_PROMPT_TOKENS if spec.local else 0.0
-        tokens_per_second = (speed or (LOCAL_SPEED if is_on_this_machine(spec) else REMOTE_SPEED)) * slots
-        seconds = (completion_tokens + prompt_time) / tokens_per_second
-    return RunEstimate(
-        spec=spec,
-        probes=rows,
-        cost=price(prompt_tokens, completion_tokens) if price else None,
-        seconds=seconds,
-        concurrency=slots,
-    )
+        speed = LOCAL_SPEED if is_on_this_machine(spec) else REMOTE_SPEED
+        seconds = (completion_tokens + prompt_time) / (speed * slots)
+    cost = price(prompt_tokens, completion_tokens) if price else None
+    return RunEstimate(spec=spec, probes=rows, cost=cost, seconds=seconds, concurrency=slots)
 
 
 @dataclass(frozen=True)
@@ -228,20 +190,17 @@ def known_price(model: str) -> TokenPrice | None:
 
 
 def find_prices(spec: RunSpec) -> dict[str, TokenPrice | None]:
-    """The price of the "model" and, if there is one, of the "judge"; an error if they are needed and not known."""
-    needed = spec.max_cost is not None
-    prices = {"model": price_for(spec.model, spec.price, needed=needed)}
-    if spec.judge:
-        prices["judge"] = price_for(spec.judge, spec.judge_price, needed=needed, option="--judge-price")
+    """The price of the "model" and, if there is one, of the "judge": as given, or as known.
+
+    None if neither is there; an error if the cost is limited.
+    """
+    asked = {"model": (spec.model, spec.price)} | ({"judge": (spec.judge, spec.judge_price)} if spec.judge else {})
+    prices = {role: parse_price(given) if given else known_price(model) for role, (model, given) in asked.items()}
+    for role, price in prices.items():
+        if price is None and spec.max_cost is not None:
+            option = "--price" if role == "model" else "--judge-price"
+            raise InputError(
+                f"The price of {asked[role][0]!r} is not known. Give it with {option} PROMPTS,ANSWERS in dollars for a "
+                "million tokens, or install the prices: pip install 'equipoise[prices]'"
+            )
     return prices
-
-
-def price_for(model: str, given: str | None, *, needed: bool, option: str = "--price") -> TokenPrice | None:
-    """The price given, or the one that is known; an error if it is needed and neither is there."""
-    price = parse_price(given) if given is not None else known_price(model)
-    if price is None and needed:
-        raise InputError(
-            f"The price of {model!r} is not known. Give it with {option} PROMPTS,ANSWERS in dollars for a million "
-            "tokens, or install the prices: pip install 'equipoise[prices]'"
-        )
-    return price

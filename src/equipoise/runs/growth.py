@@ -19,7 +19,7 @@ from equipoise.measuring.marks import SPENT, look_number, mark
 from equipoise.measuring.plan import Plan, count_population, plan
 from equipoise.measuring.precision import find_certain
 from equipoise.measuring.result import Result
-from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run, price_for
+from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run
 from equipoise.runs.spec import RunSpec
@@ -132,8 +132,7 @@ def estimate_growth(run: Run, growth: Growth) -> RunEstimate:
             for part in ("prompts", "attempts", "prompt_tokens", "completion_tokens")
         }
         rows.append(dataclasses.replace(whole, **parts))
-    spec = growth.spec
-    return expect_run(rows, spec, price_for(spec.model, spec.price, needed=False))
+    return expect_run(rows, growth.spec)
 
 
 def take_look(file: RunFile, probes: Mapping[str, Probe]) -> tuple[str, list[str]]:

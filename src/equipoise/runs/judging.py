@@ -15,7 +15,7 @@ from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.reaching import ModelLike, Reached, Source, approve, reach_model
-from equipoise.runs.spec import Access, RunSpec, describe_differences
+from equipoise.runs.spec import Access, RunSpec, find_differences
 from equipoise.runs.verdicts import Exam, Verdicts, count_verdicts, grade_exams, judged_probes
 from equipoise.schema import Status
 
@@ -95,9 +95,9 @@ def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> No
         chosen = {name: getattr(spec, name) for name in ("judge_key_variable", "judge_price")}
         chosen |= {"judge": reached.spec.model, "judge_base_url": reached.spec.base_url}
         file.set_judge(structs.replace(file.spec, **chosen), reached.settings)
-    elif differences := describe_differences(old, new):
+    elif differences := find_differences(old, new):
         raise IntegrityError(
-            f"{file.path} has another judge, and verdicts of different judges are not mixed:\n{differences}\n"
+            f"{file.path} has another judge, and verdicts of different judges are not mixed: {differences}\n"
             f"To go on with that judge: equipoise resume {file.path}"
         )
     if "function" not in reached.settings:

@@ -35,7 +35,7 @@ from equipoise.runs.judging import Judge, find_judge
 from equipoise.runs.reaching import ModelLike, Reached, Source, name_of, reach_model
 from equipoise.runs.run import Run, store_labels
 from equipoise.runs.setup import check_probe_version, known_probes
-from equipoise.runs.spec import Access, RunSpec, describe_differences, find_differences, read_given, to_plain
+from equipoise.runs.spec import Access, RunSpec, find_differences, read_given
 from equipoise.schema import MEASURED, Status
 
 T = TypeVar("T")
@@ -248,12 +248,13 @@ def refuse_changes(
         new[plan.probe.name] = _describe_plan(plan, plan.probe.version, asking, looks.get(plan.probe.name))
     for planned in file.probes() if plans else ():
         old[planned.name] = _describe_plan(planned, planned.version, planned.asking, stored.looks.get(planned.name))
-    if differences := describe_differences(old, new):
+    if differences := find_differences(old, new):
+        changes = "\n".join(f"  {field}: {change}" for field, change in differences.items())
         raise IntegrityError(
             f"{file.path} was started with other settings, and answers to different questions are not mixed:\n"
-            f"{differences}\n"
+            f"{changes}\n"
             f"To go on as it was started: equipoise resume {file.path}. For the new settings, start a new run."
-            + _offer_extension(file, spec, find_differences(old, to_plain(new)))
+            + _offer_extension(file, spec, differences)
         )
 
 
@@ -277,15 +278,11 @@ def _describe_plan(
 
 def _refuse_small_limit(file: RunFile, failures: list[Status], max_tokens: int | None) -> None:
     """Refuse a limit that is not larger than that of the run, or for nothing that is asked again."""
-    if max_tokens is None:
-        return
-    if not failures:
-        raise InputError("--max-tokens is for failures that are asked again. Name them, too: --retry empty")
     limit = max((planned.asking.max_tokens or 0 for planned in file.probes()), default=0)
-    if max_tokens <= limit:
+    if max_tokens is not None and (not failures or max_tokens <= limit):
         raise BadParameter(
-            f"The limit for failures that are asked again must be larger than that of the run, {limit:,} tokens, "
-            f"which holds without --max-tokens. Got {max_tokens:,} instead."
+            "--max-tokens is for failures that are asked again. Name them, too (--retry empty), and a limit that is "
+            f"larger than that of the run, {limit:,} tokens. Got {max_tokens:,} instead."
         )
 
 

@@ -345,29 +345,19 @@ def to_plain(value: object) -> Any:
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
-_ABSENT = object()
-
-
 def find_differences(old: object, new: object) -> dict[str, str]:
-    """Where two plain values differ: for each field `was X, is Y`."""
-    if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
-        return {} if old == new else {"": f"was {_show(old)}, is {_show(new)}"}
-    found = {}
-    for key in sorted(old.keys() | new.keys()):
-        for inner, change in find_differences(old.get(key, _ABSENT), new.get(key, _ABSENT)).items():
-            found[f"{key}.{inner}" if inner else str(key)] = change
-    return found
+    """Where two values differ, field by field, as they would come back from a file: `was X, is Y`."""
+    was, now = _flatten("", to_plain(old)), _flatten("", to_plain(new))
+    changed = sorted(field for field in was.keys() | now.keys() if was.get(field) != now.get(field))
+    return {field: f"was {was.get(field, 'not given')}, is {now.get(field, 'not given')}" for field in changed}
 
 
-def describe_differences(old: object, new: object) -> str:
-    """The same as lines of a message, with what is new as it would come back from a file; empty if there are none."""
-    return "\n".join(f"  {field}: {change}" for field, change in find_differences(old, to_plain(new)).items())
-
-
-def _show(value: object) -> str:
-    if value is _ABSENT:
-        return "not given"
-    return "given" if isinstance(value, Mapping) else msgspec.json.encode(value).decode()
+def _flatten(path: str, value: object) -> dict[str, str]:
+    """Each value inside of tables, as JSON, by the names that lead to it."""
+    if not isinstance(value, Mapping):
+        return {path: msgspec.json.encode(value).decode()}
+    inner = (_flatten(f"{path}.{name}" if path else name, one) for name, one in value.items())
+    return {field: text for part in inner for field, text in part.items()}
 
 
 HINTS = get_type_hints(RunSpec, include_extras=True)

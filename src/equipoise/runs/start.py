@@ -56,7 +56,7 @@ def start(
     """
     spec, access, chosen = settle_spec(model, probes, judge, access, given)
     named = isinstance(model, str | RunSpec)
-    prices = find_prices(spec)
+    find_prices(spec)  # refuses a limit on the cost of a model whose price is not known
     origin = Source(source, ["equipoise", "run", spec.model, "--config", str(source)])
     reached = reach_model(spec, None if named else model, access, origin)  # type: ignore[arg-type]
     largest = plan_probes(chosen, str(spec.suite), spec.parameters, repeated=named, probabilities=spec.probabilities)
@@ -79,7 +79,7 @@ def start(
         """Ask whether to go on, if answers take so many tokens instead of the usual ones."""
         if confirm and named and not spec.local and is_new:
             rows = [expect_probe(planned, spec, answer_tokens=answer_tokens) for planned in largest]
-            confirm(expect_run(rows, reached.spec, prices["model"]))
+            confirm(expect_run(rows, reached.spec))
 
     ask_user()
     if is_new:
