@@ -23,7 +23,10 @@ WALK = (
     ("read/1", ("read", "jobs_lum", "answers.jsonl")),
     ("compare/1", ("compare", "fair", "biased")),
     ("gate/1", ("gate", "fair", "biased", "--fail-on", "C")),
-    ("estimate/1", ("estimate", "openai/gpt-4o-mini", "--probe", "hiring_an", "--precision", "0.1", "--price", "1,2")),
+    (
+        "estimate/1",
+        ("estimate", "custom/m", "--probe", "jobs_lum", "--precision", "0.1", "--pilot", "fair", "--price", "1,2"),
+    ),
     ("verify/1", ("verify", "a.equipoise", "c.equipoise")),
     ("probes/1", ("probes",)),
     ("data-list/1", ("data", "list")),
