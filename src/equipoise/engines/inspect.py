@@ -141,8 +141,9 @@ def estimates(probe: str, parameters: dict[str, Any]) -> Metric:
     def compute(scores: list[SampleScore]) -> dict[str, float | None]:
         result = measure_scores(probe, parameters, scores)
         return {
-            f"{name}{ending}": without_nan(getattr(found, part))
-            for name, found in result.metrics.items()
+            f"{key}{ending}": without_nan(getattr(found, part))
+            for key, found in result.estimates.items()
+            if key.slice is None
             for ending, part in (("", "value"), ("_low", "low"), ("_high", "high"))
         }
 

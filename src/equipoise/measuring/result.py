@@ -106,8 +106,8 @@ class Result:
 
     @property
     def metrics(self) -> dict[str, Estimate]:
-        """The estimates over all items, by the name of the metric."""
-        return {key.metric: estimate for key, estimate in self.estimates.items() if key.slice is None}
+        """The estimates by the name of the metric; those of the groups of a slice as `race_white_` and the name."""
+        return {str(key): estimate for key, estimate in self.estimates.items()}
 
     @property
     def slices(self) -> dict[str, dict[str, dict[str, Estimate]]]:

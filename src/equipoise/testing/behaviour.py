@@ -38,8 +38,9 @@ def check_larger_samples_contain_smaller_ones(case: Case) -> None:
 
 def check_metrics_are_computable(case: Case) -> None:
     """Every declared metric has a value on the sample of simulated answers."""
-    for name, estimate in case.result.metrics.items():
-        require(not math.isnan(estimate.value), f"{name} is not computable on {case.sample.items} answered items")
+    for key, estimate in case.result.estimates.items():
+        computable = key.slice is not None or not math.isnan(estimate.value)
+        require(computable, f"{key} is not computable on {case.sample.items} answered items")
 
 
 def check_reference_models(case: Case) -> None:

@@ -134,9 +134,9 @@ def _golden_case(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
     answers = ["…" if row % 11 == 5 else models[row // 2 % len(models)][row] for row in range(prompts.height)]
     others = {f"{label}_rate" for label in case.probe.detector.other_labels}
     numbers = {
-        name: [*(without_nan(round(number, 9)) for number in (one.value, one.low, one.high)), one.n]
-        for name, one in case.score(planned, prompts, answers).metrics.items()
-        if name not in others
+        key.metric: [*(without_nan(round(number, 9)) for number in (one.value, one.low, one.high)), one.n]
+        for key, one in case.score(planned, prompts, answers).estimates.items()
+        if key.slice is None and key.metric not in others
     }
     return "/".join(filter(None, [case.corpus, str(seed)])), {
         "prompts": prompts.height,
