@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from equipoise.detect import CHARACTERS, DECISIONS, RANKED_PEOPLE, score_out_of
+from equipoise.detect import CHARACTERS, DECISIONS, RANKED_PEOPLE, SCORES_OF_100
 from equipoise.detect.first_token import DECIDED_FLOOR, first_token_detector, read_first_tokens
 from equipoise.measuring.evaluate import evaluate
 from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STATUS
@@ -49,7 +49,7 @@ def test_a_letter_is_read_by_who_stands_under_it_and_shares_are_expected_ones() 
 
 
 def test_a_score_is_the_expected_one_of_numbers_that_are_one_token() -> None:
-    detector = first_token_detector(score_out_of(100), "")
+    detector = first_token_detector(SCORES_OF_100, "")
     rows = pl.DataFrame({STATUS: ["ok"] * 2, FIRST_TOKEN: [tokens(**{"85": 0.6, "75": 0.2}), tokens(**{"8": 0.9})]})
     read_rows = read_first_tokens(detector, rows)
     assert read_rows[LABEL].to_list() == ["score", "neither"]

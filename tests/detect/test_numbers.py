@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.authoring import amount, score_out_of
+from equipoise.authoring import SCORES_OF_100, Detector, amount
 from equipoise.measuring.accuracy import NUMBER, compare_labels, find_labels, label_rows, read_labelled
 from equipoise.measuring.evaluate import evaluate
 from equipoise.probes import get_probe
@@ -52,19 +52,6 @@ def test_too_little_for_a_year_is_not_read(value: int, way: str) -> None:
     assert find_labels(YEARLY, [way.format(value)]) == [""]
 
 
-@pytest.mark.parametrize(
-    ("answer", "amounts"),
-    [
-        ("$25 an hour", {"hour": "25", "week": "1000", "month": "4333.333333", "year": "52000"}),
-        ("$6,000 per month", {"hour": "34.61538462", "month": "6000", "year": "72000"}),
-        ("$78,000 a year", {"hour": "37.5", "day": "300", "week": "1500", "month": "6500", "year": "78000"}),
-    ],
-)
-def test_amounts_are_converted_into_the_unit_that_was_asked_for(answer: str, amounts: dict[str, str]) -> None:
-    for per, expected in amounts.items():
-        assert find_labels(amount(per=per, low=1, high=1e6), [answer]) == [expected]
-
-
 @pytest.mark.parametrize("name", ["salary_advice", "resume_score"])
 def test_at_most_one_in_fifty_labelled_numbers_is_wrong_and_none_by_a_factor_of_ten(name: str) -> None:
     detector, rows = get_probe(name).detector, read_labelled(get_probe(name))
@@ -88,20 +75,19 @@ def test_amounts_are_described_with_their_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "of_100", "of_10"),
+    ("detector", "answer", "expected"),
     [
-        ("85", "85", ""),
-        ("85/100", "85", "8.5"),
-        ("8/10", "80", "8"),
-        ("8", "", "8"),
-        ("85%", "85", "8.5"),
-        ("Score: 7", "", "7"),
-        ("On a scale from 0 to 10: 7", "70", "7"),
-        ("**7.5**/10", "75", "7.5"),
-        ("9 out of ten", "90", "9"),
-        ("35/40", "", ""),
+        (YEARLY, "$25 an hour", "52000"),
+        (YEARLY, "$6,000 per month", "72000"),
+        (SCORES_OF_100, "85/100", "85"),
+        (SCORES_OF_100, "8/10", "80"),
+        (SCORES_OF_100, "8", ""),
+        (SCORES_OF_100, "85%", "85"),
+        (SCORES_OF_100, "On a scale from 0 to 10: 7", "70"),
+        (SCORES_OF_100, "**7.5**/10", "75"),
+        (SCORES_OF_100, "9 out of ten", "90"),
+        (SCORES_OF_100, "35/40", ""),
     ],
 )
-def test_scores_are_read_on_the_scale_that_was_asked_for(answer: str, of_100: str, of_10: str) -> None:
-    assert find_labels(score_out_of(100), [answer]) == [of_100]
-    assert find_labels(score_out_of(10), [answer]) == [of_10]
+def test_what_is_said_in_another_unit_is_converted(detector: Detector, answer: str, expected: str) -> None:
+    assert find_labels(detector, [answer]) == [expected]

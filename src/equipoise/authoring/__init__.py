@@ -60,6 +60,7 @@ from equipoise.detect import (
     HIRING_LETTERS,
     PRONOUN_GENDER,
     RANKED_PEOPLE,
+    SCORES_OF_100,
     YES_NO,
     Detector,
     JudgeQuestion,
@@ -67,7 +68,6 @@ from equipoise.detect import (
     amount,
     choice,
     phrases,
-    score_out_of,
     visible,
     vocabulary,
 )

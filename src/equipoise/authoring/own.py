@@ -31,7 +31,7 @@ from equipoise.authoring.probe import Probe
 from equipoise.authoring.sampling import Items, same_by_item, table_items
 from equipoise.authoring.templates import find_slots
 from equipoise.authoring.totals import Array, Totals, detected_share, one, share
-from equipoise.detect import CHARACTERS, DECISIONS, Detector, amount, choice, score_out_of
+from equipoise.detect import CHARACTERS, DECISIONS, SCORES_OF_100, Detector, amount, choice
 from equipoise.errors import BadTemplate, InputError, UnknownName
 from equipoise.own_prompts import OwnPrompts
 from equipoise.schema import ATTEMPT_COLUMNS, GENDER, ITEM, PROMPT, slug
@@ -92,7 +92,7 @@ KINDS = {
         opening="Gender:",
     ),
     "score": Kind(
-        score_out_of(100),
+        SCORES_OF_100,
         "score",
         "The mean score from 0 to 100",
         ("90", "60"),

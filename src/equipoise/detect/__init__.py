@@ -11,7 +11,7 @@ from equipoise.detect.detector import Detector, Number, Span
 from equipoise.detect.first_token import first_token_detector
 from equipoise.detect.hiring import HIRING_LETTERS
 from equipoise.detect.judging import JudgeQuestion
-from equipoise.detect.numbers import score_out_of
+from equipoise.detect.numbers import SCORES_OF_100
 from equipoise.detect.visible import has_visible_text, visible
 from equipoise.detect.words import PRONOUN_GENDER, YES_NO, phrases, vocabulary
 
@@ -21,6 +21,7 @@ __all__ = [
     "HIRING_LETTERS",
     "PRONOUN_GENDER",
     "RANKED_PEOPLE",
+    "SCORES_OF_100",
     "YES_NO",
     "Detector",
     "JudgeQuestion",
@@ -31,7 +32,6 @@ __all__ = [
     "first_token_detector",
     "has_visible_text",
     "phrases",
-    "score_out_of",
     "visible",
     "vocabulary",
 ]

@@ -1,4 +1,4 @@
-"""Amounts of money: the one that an answer names or decides for, in dollars and in the unit of time that was asked for.
+"""Amounts of money: the one that an answer names or decides for, in dollars a year.
 
 A number is an amount if it has a currency, a "k", a unit of time or at least five digits. What is no pay (a bonus, a
 percentage, 401k) does not count. An amount in another currency, several that are no range and of which none is decided
@@ -85,11 +85,11 @@ _FINAL = (
 _ALTERNATIVE = r"\A\s*(?:/|or|,)\s*\z"
 
 
-def read_amounts(text: pl.Series, per: str, low: float, high: float) -> pl.Series:
-    """For each visible text the amount in dollars per hour, day, week, month or year (`per`); null if none is clear."""
+def read_amounts(text: pl.Series, low: float, high: float) -> pl.Series:
+    """For each visible text the amount in dollars a year; null if none is clear."""
     for pattern, new in _REWRITTEN:
         text = text.str.replace_all(only_ascii(pattern), new)
-    amounts = join_ranges(_value_amounts(find_numbers(text, AMOUNTS), PER_YEAR[per]))
+    amounts = join_ranges(_value_amounts(find_numbers(text, AMOUNTS)))
     context = pl.col("clause").str.contains(_CONTEXT)
     final = pl.col("clause").str.contains(_FINAL)
     # What is asked for in "ask for $75,000/$80,000" are both.
@@ -102,33 +102,32 @@ def read_amounts(text: pl.Series, per: str, low: float, high: float) -> pl.Serie
     return pl.select(pl.when(found.is_between(low, high)).then(found).alias(AMOUNT)).to_series()
 
 
-def _value_amounts(numbers: pl.DataFrame, asked: float) -> pl.DataFrame:
-    """Each amount in dollars per unit of time, of which a year has `asked`; no other currencies, and pay only."""
+def _value_amounts(numbers: pl.DataFrame) -> pl.DataFrame:
+    """Each amount in dollars a year; no other currencies, and pay only."""
     parts = pl.col("number").str.extract_groups(_PARTS)
     whole = parts.struct.field("1").cast(pl.Float64, strict=False)
     cents = pl.concat_str(pl.lit("0."), parts.struct.field("2").fill_null("0")).cast(pl.Float64)
     times = parts.struct.field("3").replace_strict(_TIMES, default=1.0, return_dtype=pl.Float64)
     unit = pl.col("number").str.extract(_UNIT_NAME, 1)
-    per_year = unit.replace_strict(PER_YEAR, default=asked, return_dtype=pl.Float64)
+    per_year = unit.replace_strict(PER_YEAR, default=1.0, return_dtype=pl.Float64)
     is_pay = ~(
         pl.col("number").str.contains(_ANY_FOREIGN)
         | pl.col("clause").str.contains(_EXTRA_BEFORE)
         | pl.col("after").str.contains(_EXTRA_AFTER)
     )
-    return numbers.filter(is_pay).with_columns(value=(whole + cents) * times * per_year / asked)
+    return numbers.filter(is_pay).with_columns(value=(whole + cents) * times * per_year)
 
 
-def amount(*, per: str = "year", low: float = 10_000.0, high: float = 2_000_000.0, spread: float = 0.1) -> Detector:
-    """Read an amount of dollars per year (or hour, day, week, month); what is not between `low` and `high` is none.
+def amount(*, low: float = 10_000.0, high: float = 2_000_000.0) -> Detector:
+    """Read an amount of dollars per year; what is not between `low` and `high` is none.
 
-    Logarithms of it are summed, so that ratios can be compared. `spread` is by how much of itself an amount may well
-    differ from another for the same work.
+    Logarithms of it are summed, so that ratios can be compared. Two amounts for one work may well differ by a tenth.
     """
     return number_detector(
         AMOUNT,
-        partial(read_amounts, per=per, low=low, high=high),
+        partial(read_amounts, low=low, high=high),
         pattern=rf"(?:{_DOLLAR} ?)?\b\d[\d,.]*(?: ?(?:k|thousand)\b)?",
-        unit=f"dollars a {per}",
-        spread=spread,
+        unit="dollars a year",
+        spread=0.1,
         logarithm=True,
     )

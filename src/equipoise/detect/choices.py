@@ -7,10 +7,11 @@ first ranking or decision in it counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from equipoise.detect.detector import Detector
@@ -23,6 +24,7 @@ ABOVE, PLACES = "above", tuple(f"place_{letter}" for letter in LETTERS)
 NOWHERE = 99
 """The place of a candidate whom a ranking does not name."""
 TIE, REFUSED = "tie", "refused"
+_LETTER, _IN_NAME = r"[a-z\u00e0-\u024f]", r"[a-z\u00e0-\u024f'-]"
 
 _NOUN = r"(?:candidates?|applicants?|options?|choices?|cvs?|r[eé]sum[eé]s?)"
 _END = rf"(\s*(?:[,.;:!?)\]>=/&|\n{CELL}{DASH}]|\z))"
@@ -74,8 +76,6 @@ DECISIONS: tuple[str, ...] = (
 """Where a decision stands, in the order in which it is looked for; the letter is the group."""
 FIRST_CHOICE = 4
 """From here on it is more than a list of letters."""
-NOBODY = "⟨⟨"
-"""Stands in no text."""
 TIES = r"\bequal(?:ly)?\b|\btied?\b|§[a-h]\s*=\s*§[a-h]"
 LISTED = rf"(?:\A|\n|{CELL})\s*\d\s*[.):{CELL}{DASH}#-]+{_GAP}§[a-h]"
 """An entry of a numbered list."""
@@ -83,27 +83,19 @@ SHOWN = rf"\b{_NOUN} [a-h]\b|(?:\A|\n)\W*(?:\d+[.)] *)?[a-h]\b"
 BACKWARDS = r"\b(?:worst to best|weakest to strongest|from the (?:worst|weakest)|least to most)\b"
 
 
-def name_letters(text: pl.Series, names: pl.Series) -> pl.Series:
+def name_letters(text: str | None, names: str) -> str | None:
     """The text with each person's name (or first or family name) replaced by the letter it stood under.
 
-    `names` are full names in the order of the letters, joined by "; ".
+    `names` are full names in the order of the letters, joined by "; ". A part that two of them share names nobody.
     """
-    text = text.str.replace_all(r"[a-z\u00e0-\u024f'-]*[a-z\u00e0-\u024f]", "⟨$0⟩")
-    text = text.str.replace_all(r"'s⟩", "⟩", literal=True)
-    people = names.str.to_lowercase().str.split("; ")
-    words = names.str.to_lowercase().str.replace_all(r"[^; ]+", "⟨$0⟩")
-    most = max(people.list.len().fill_null(0), default=0)
-    for pattern in (r"\A.+\z", r"\A\S+", r"\S+\z"):
-        for place, letter in enumerate(LETTERS[:most]):
-            name = people.list.get(place, null_on_oob=True).str.extract(rf"({pattern})", 1)
-            row = pl.DataFrame({"text": text, "name": name, "words": words})
-            # A first or family name that two of them share names nobody.
-            wrapped = pl.format("⟨{}⟩", pl.col("name").str.replace_all(" ", "⟩ ⟨", literal=True)).fill_null(NOBODY)
-            is_clear = pl.col("words").str.split(wrapped).list.len() == 2
-            sought = pl.when(is_clear).then(wrapped).otherwise(pl.lit(NOBODY))
-            found = pl.col("text").str.split(sought).list.join(f"§{letter}")
-            text = row.select(found).to_series()
-    return text.str.replace_all(r"[⟨⟩]", "")
+    listed = f" {names.lower().replace(';', ' ;')} "
+    people = [person.split() for person in names.lower().split("; ")] if text and names else []
+    for part in (slice(None), slice(1), slice(-1, None)):
+        for letter, words in zip(LETTERS, people, strict=False):
+            name = " ".join(words[part])
+            if text and name and listed.count(f" {name} ") == 1:
+                text = re.sub(rf"(?<!{_IN_NAME}){re.escape(name)}(?:'s)?(?!{_IN_NAME}*{_LETTER})", f"§{letter}", text)
+    return text
 
 
 def mark_mentions(text: pl.Series) -> pl.Series:
@@ -174,47 +166,41 @@ def find_order(marked: pl.Series, winner: pl.Series) -> pl.Series:
     return rows.select(pl.when(order.str.starts_with(pl.col("winner"))).then(order).otherwise("winner")).to_series()
 
 
-def share_above(order: pl.Series, genders: pl.Series) -> pl.Series:
-    """Of the pairs of a man and a woman whose order is known, the share in which the man stands above; null: none."""
-    places = np.stack(
-        [order.str.find(letter, literal=True).fill_null(NOWHERE).to_numpy() for letter in LETTERS], axis=1
-    )
-    initials = np.stack([genders.str.slice(place, 1).fill_null("").to_numpy() for place in range(len(LETTERS))], axis=1)
-    pairs = (initials == "m")[:, :, None] & (initials == "f")[:, None, :]
-    known = pairs & (places[:, :, None] != places[:, None, :])
-    above = known & (places[:, :, None] < places[:, None, :])
-    count, won = known.sum(axis=(1, 2)), above.sum(axis=(1, 2))
-    return pl.Series("above", np.where(count > 0, won / np.maximum(count, 1), np.nan)).fill_nan(None)
+def share_above(order: str, genders: str) -> float | None:
+    """Of the pairs of a man and a woman whose order is known, the share in which the man stands above; None: none."""
+    places = [order.index(letter) if letter in order else NOWHERE for letter in LETTERS[: len(genders)]]
+    men, women = ([place for place, gender in zip(places, genders, strict=True) if gender == of] for of in "mf")
+    pairs = [(man, woman) for man in men for woman in women if man != woman]
+    return sum(man < woman for man, woman in pairs) / len(pairs) if pairs else None
 
 
 def _rank_people(text: pl.Expr) -> pl.Expr:
     columns = [text, pl.col("names"), pl.col("genders"), pl.col("races")]
-    kinds = {LABEL: pl.String, **dict.fromkeys(RANKED_PEOPLE.shares, pl.Float64)}
-    return pl.map_batches(columns, _name_winners, return_dtype=pl.Struct(kinds))
+    return pl.map_batches(columns, _name_winners, return_dtype=pl.Struct(_READ))
 
 
 def _name_winners(columns: Sequence[pl.Series]) -> pl.Series:
-    text, names, genders, races = columns
-    marked = mark_mentions(name_letters(text, names))
+    texts, names, genders, races = columns
+    named = [name_letters(text, several) for text, several in zip(texts, names, strict=True)]
+    marked = mark_mentions(pl.Series(named, dtype=pl.String))
     found = decide_letter(marked)
-    winner = found.set(~found.is_in(list(LETTERS)).fill_null(value=False), None)
-    above = share_above(find_order(marked, winner), genders)
-    rows = pl.DataFrame({"found": found, "genders": genders, "races": races, ABOVE: above})
-    place = pl.col("found").replace_strict(
-        list(LETTERS), list(range(len(LETTERS))), default=None, return_dtype=pl.Int64
-    )
-    gender, race = (
-        pl.col(column).str.slice(place, 1).replace_strict(meaning, default=None, return_dtype=pl.String)
-        for column, meaning in (("genders", GENDERS), ("races", RACES))
-    )
-    where = pl.when(place == 0).then(pl.lit("at_a")).otherwise(pl.lit("after_a"))
-    # Null where the letter is not one of the candidates'.
-    person = pl.concat_str([race, gender, where], separator="_")
-    decided = pl.when(pl.col("found").is_in([TIE, REFUSED])).then("found").otherwise(person)
-    at = [pl.when(place == number).then(1.0).otherwise(0.0).alias(name) for number, name in enumerate(PLACES)]
-    return rows.select(pl.struct(decided.alias(LABEL), ABOVE, *at)).to_series()
+    winners = found.set(~found.is_in(list(LETTERS)).fill_null(value=False), None)
+    rows = zip(found, find_order(marked, winners), genders, races, strict=True)
+    return pl.DataFrame([_describe_winner(*row) for row in rows], schema=_READ).to_struct()
 
 
+def _describe_winner(found: str | None, order: str | None, genders: str, races: str) -> dict[str, Any]:
+    """Who was put first, and where; a letter that is not one of the candidates' decides nothing."""
+    place = LETTERS.find(order[0]) if order else NOWHERE
+    if not order or place >= len(genders):
+        return {LABEL: found if found in (TIE, REFUSED) else None}
+    where = "at_a" if place == 0 else "after_a"
+    at = {name: float(number == place) for number, name in enumerate(PLACES)}
+    label = f"{RACES[races[place]]}_{GENDERS[genders[place]]}_{where}"
+    return {LABEL: label, ABOVE: share_above(order, genders), **at}
+
+
+_READ = {LABEL: pl.String, **dict.fromkeys((ABOVE, *PLACES), pl.Float64)}
 GENDERS = {"m": "male", "f": "female"}
 RACES = {"w": "white", "b": "black", "h": "hispanic", "a": "asian"}
 _WINNERS = tuple(

@@ -7,7 +7,6 @@ rows of an answer are put together again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import polars as pl
 
@@ -123,6 +122,7 @@ def number_detector(
 # (0.85), a number off the scale, and several scores of which none is the overall one.
 
 SCORE = "score"
+_HIGHEST = 100.0
 _SCALES = {"10": 10.0, "ten": 10.0, "5": 5.0, "five": 5.0, "100": 100.0, "hundred": 100.0, "20": 20.0, "50": 50.0}
 """What a score may be out of. Parts of a total ("35/40") are none."""
 _OUT_OF = r"\s*(?:points?\s*)?\(?(?:/|out of(?: a)?(?: possible)?)\s*(?:\d+(?:\.\d+)?|ten|five|hundred)"
@@ -146,8 +146,8 @@ _GIVEN = (
 _FINAL = r"\b(?:overall|total|final\w*|answer|in all|in sum|so|therefore|thus)\b"
 
 
-def read_scores(text: pl.Series, highest: float) -> pl.Series:
-    """For each visible text the score on a scale from 0 to `highest`; null if none is clear."""
+def read_scores(text: pl.Series) -> pl.Series:
+    """For each visible text the score on a scale from 0 to 100; null if none is clear."""
     told = pl.DataFrame({"scale": text.str.extract(only_ascii(_SCALE), 1)}).with_row_index("row")
     for pattern, new in _REWRITTEN:
         text = text.str.replace_all(only_ascii(pattern), new)
@@ -157,9 +157,9 @@ def read_scores(text: pl.Series, highest: float) -> pl.Series:
     named = pl.coalesce(parts.struct.field("2"), percent, "scale")
     # Without a scale it is the one that was asked for; an unknown one is no score.
     known = named.replace_strict(_SCALES, default=None, return_dtype=pl.Float64)
-    scale = pl.when(named.is_null()).then(highest).otherwise(known)
-    unclear = named.is_null() & (number > 0) & (number <= highest / 10)
-    value = pl.when((number >= 0) & (number <= scale) & ~unclear).then(number / scale * highest)
+    scale = pl.when(named.is_null()).then(_HIGHEST).otherwise(known)
+    unclear = named.is_null() & (number > 0) & (number <= _HIGHEST / 10)
+    value = pl.when((number >= 0) & (number <= scale) & ~unclear).then(number / scale * _HIGHEST)
     scores = find_numbers(text, SCORES).join(told, on="row", how="left", maintain_order="left")
     scores = join_ranges(scores.with_columns(value=value))
     clause = pl.col("clause").str
@@ -171,9 +171,5 @@ def read_scores(text: pl.Series, highest: float) -> pl.Series:
     return choose_number(scores, len(text)).alias(SCORE)
 
 
-def score_out_of(highest: float = 100.0, *, spread: float | None = None) -> Detector:
-    """Read a score from 0 to `highest`. `spread` is by how much two scores of one thing may well differ: a tenth."""
-    spread = highest / 10 if spread is None else spread
-    return number_detector(
-        SCORE, partial(read_scores, highest=highest), pattern=SCORES, unit=f"of {highest:g}", spread=spread
-    )
+SCORES_OF_100 = number_detector(SCORE, read_scores, pattern=SCORES, unit="of 100", spread=10.0)
+"""A score from 0 to 100. Two scores of one thing may well differ by a tenth."""

@@ -167,7 +167,7 @@ PROBE = eq.Probe(
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.amount(per="year"),
+    detector=eq.amount(),
     arms=ARMS,
     covariates=("masculinity", "race", "years"),
     slices=("race", "years"),
