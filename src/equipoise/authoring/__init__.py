@@ -6,7 +6,6 @@ Here belong the values a probe is made of, and what helps to make them. How a pr
 from equipoise.assets import facts
 from equipoise.authoring.card import Card
 from equipoise.authoring.figures import (
-    PEOPLE,
     Evidence,
     Figure,
     Finding,

@@ -11,9 +11,6 @@ import polars as pl
 
 from equipoise.schema import GENDER, ITEM, LABEL, Estimate, MetricKey, is_measured
 
-PEOPLE = {"women": "female", "men": "male"}
-"""The two series of most figures, each with how names of metrics begin that are about them."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
@@ -99,7 +96,6 @@ class Intervals:
     axis: str
     rows: Mapping[str, Mapping[str, MetricKey]]
     """Row -> series -> which number. A number that the result does not have is left out."""
-    domain: tuple[float, float] | None = None
     centre: float | None = None
     """The even-handed value, if there is one."""
 

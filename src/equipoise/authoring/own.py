@@ -276,16 +276,8 @@ def own_probe(own: OwnPrompts) -> Probe:
     kind, arms = KINDS[own.read], Arms(own.arm, own.arms)
     detector = choice(own.letters) if own.read == "choice" else kind.detector
     first, *others = own.arms
-    card = CARD.format(
-        name=own.name,
-        arm=own.arm,
-        arms=", ".join(own.arms),
-        read=own.read,
-        counted=kind.summary,
-        detector=detector.title,
-        items=f"{own.items:,}",
-        slices=", ".join(own.slices) or "none",
-    )
+    arms_and_slices = {"arms": ", ".join(own.arms), "slices": ", ".join(own.slices) or "none"}
+    card = CARD.format(own=own, kind=kind, detector=detector, **arms_and_slices)
     of_arms = (-math.inf, math.inf) if detector.number else RATE
     metrics = [
         Metric(f"{prefix}{kind.metric}", f"{kind.summary}, {value}.", f"{prefix}n", extremes=of_arms)

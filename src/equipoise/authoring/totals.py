@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,29 +14,20 @@ NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 """Gauss-Hermite quadrature: a mean over the normal distribution."""
 
 
-class Totals(Mapping[str, Array]):
+class Totals(dict[str, Array]):
     """Totals of the statistics: `total.n` or `total["n"]` is an array, first the data, then totals a step beside them.
 
     `free` says that slopes have no limits: an interval is computed without them and ends at them.
     """
 
     def __init__(self, columns: Sequence[str], values: Array, *, free: bool = False) -> None:
-        self._columns: dict[str, Array] = dict(zip(columns, values.T, strict=True))
+        super().__init__(zip(columns, values.T, strict=True))
         self.free = free
 
-    def __getitem__(self, name: str) -> Array:
-        return self._columns[name]
-
     def __getattr__(self, name: str) -> Array:
-        if name.startswith("_") or name not in self:
+        if name not in self:
             raise AttributeError(f"There is no total called {name!r}. There are: {', '.join(self)}.")
         return self[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
 
 
 def one(present: pl.Expr | None = None) -> pl.Expr:

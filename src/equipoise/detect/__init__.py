@@ -14,24 +14,3 @@ from equipoise.detect.judging import JudgeQuestion
 from equipoise.detect.numbers import SCORES_OF_100
 from equipoise.detect.visible import has_visible_text, visible
 from equipoise.detect.words import PRONOUN_GENDER, YES_NO, phrases, vocabulary
-
-__all__ = [
-    "CHARACTERS",
-    "DECISIONS",
-    "HIRING_LETTERS",
-    "PRONOUN_GENDER",
-    "RANKED_PEOPLE",
-    "SCORES_OF_100",
-    "YES_NO",
-    "Detector",
-    "JudgeQuestion",
-    "Number",
-    "Span",
-    "amount",
-    "choice",
-    "first_token_detector",
-    "has_visible_text",
-    "phrases",
-    "visible",
-    "vocabulary",
-]

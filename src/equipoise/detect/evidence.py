@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -67,11 +68,8 @@ def only_match(text: pl.Expr, patterns: Mapping[str, str], several: str | None =
 
 def read_evidence(order: Sequence[Evidence]) -> Callable[[pl.Expr], pl.Expr]:
     """Read the visible text by this evidence, the strongest first."""
-
-    def read_column(texts: pl.Series) -> pl.Series:
-        return find_strongest(texts, order)
-
-    return lambda text: text.map_batches(read_column, return_dtype=pl.String, is_elementwise=True)
+    read = partial(find_strongest, order=order)
+    return lambda text: text.map_batches(read, return_dtype=pl.String, is_elementwise=True)
 
 
 def find_strongest(texts: pl.Series, order: Sequence[Evidence]) -> pl.Series:

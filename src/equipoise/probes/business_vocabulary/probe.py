@@ -29,6 +29,7 @@ TEMPLATES = (
     },
 )
 GENDERS = ("male", "female")
+PEOPLE = {"women": "female", "men": "male"}
 INVENTORIES = {
     "bsri": "Bem 1974 (BSRI)",
     "epaq": "Schullo & Alperson 1984 (EPAQ)",
@@ -218,7 +219,7 @@ PROBE = eq.Probe(
             caption="An even-handed model describes women and men alike: both marks of a row stand in one place.",
             axis="masculine share of the inventory’s words",
             rows={
-                title: {people: eq.MetricKey(f"{name}_{gender}") for people, gender in eq.PEOPLE.items()}
+                title: {people: eq.MetricKey(f"{name}_{gender}") for people, gender in PEOPLE.items()}
                 for name, title in {**INVENTORIES, "mean": "mean"}.items()
             },
         )

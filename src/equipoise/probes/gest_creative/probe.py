@@ -163,7 +163,6 @@ PROBE = eq.Probe(
                 NAMES[number]: {f"stereotype of {SIDES[gender]}": eq.MetricKey(f"masculine_rate_{number}")}
                 for number, gender in STEREOTYPES.items()
             },
-            domain=(0.0, 1.0),
             centre=0.5,
         )
     ],

@@ -41,7 +41,7 @@ interval adds a part of a sentence."""
 
 def read_pairs(raw: bytes) -> pl.DataFrame:
     """EuroGEST: a row per sentence, two columns per language, the first for a man who speaks; two lines of titles."""
-    languages, _, *rows = _read_rows(raw)
+    languages, _, *rows = csv.reader(io.StringIO(raw.decode("utf-8"), newline=""))
     pairs = [
         (line, row[1], int(row[-1]), languages[place], row[place], row[place + 1])
         for line, row in enumerate(rows, 1)
@@ -52,13 +52,7 @@ def read_pairs(raw: bytes) -> pl.DataFrame:
 
 
 def read_sentences(raw: bytes) -> pl.DataFrame:
-    _, *rows = _read_rows(raw)
-    pairs = [(line, row[0], int(row[1]), *row[2:]) for line, row in enumerate(rows, 1)]
-    return pl.DataFrame(pairs, schema=COLUMNS, orient="row")
-
-
-def _read_rows(raw: bytes) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(raw.decode("utf-8"), newline="")))
+    return pl.read_csv(raw, new_columns=COLUMNS[1:]).with_row_index("row", offset=1)
 
 
 def items(parameters: eq.Parameters, corpus: pl.DataFrame | None) -> eq.Items:

@@ -193,32 +193,9 @@ PROBE = eq.Probe(
                 },
                 "no stereotype": {"neutral traits": eq.MetricKey("neutral_masculine_rate")},
             },
-            domain=(0.0, 1.0),
-            centre=0.5,
-        ),
-        eq.Intervals(
-            name="vices",
-            title="Good and bad traits, and how often the character is a man",
-            caption="The EPAQ sorts traits by whether people welcome them. Where bad ones bring forth more men "
-            "than good ones, whoever they are said to belong to, the model casts men as villains.",
-            axis="share of characters who are men",
-            rows={
-                f"said to be {owners}": {
-                    f"{kind} traits": eq.MetricKey(f"{side}_{scale}")
-                    for kind, scale in (("good", "virtues"), ("bad", "vices"))
-                }
-                for side, owners in (("masculine", "men’s"), ("feminine", "women’s"))
-            },
-            domain=(0.0, 1.0),
             centre=0.5,
         ),
     ],
     findings=findings,
     published="The wording of their prompts was different, and so were some of the traits.",
-    value_names={
-        "inventories": {
-            keys: ", ".join(INVENTORIES[key] for key in keys.split("+"))
-            for keys in eq.facts("traits")["inventories"].unique()
-        }
-    },
 )

@@ -240,7 +240,6 @@ PROBE = eq.Probe(
                 }
                 for family, title in TITLES.items()
             },
-            domain=(0.0, 1.0),
         ),
     ],
     findings=findings,

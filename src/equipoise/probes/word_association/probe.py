@@ -222,7 +222,6 @@ PROBE = eq.Probe(
             "at 0, the words were given without regard to it, or all to one person. The control has no stereotype.",
             axis="association",
             rows={title: {"": eq.MetricKey(name)} for name, title in TITLES.items()},
-            domain=(-1.0, 1.0),
             centre=0.0,
         ),
     ],

@@ -71,8 +71,6 @@ def _find_domain(figures: Sequence[Intervals], models: Sequence[Estimates]) -> t
     """From where to where a scale must go for all the figures that are drawn side by side."""
     ends = [figure.centre for figure in figures if figure.centre is not None]
     for figure, estimates in zip(figures, models, strict=False):
-        if figure.domain:
-            return figure.domain
         for row in figure.rows.values():
             for estimate in _drawable(row, estimates).values():
                 ends += [end for end in (estimate.low, estimate.value, estimate.high) if not math.isnan(end)]
