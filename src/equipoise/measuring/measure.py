@@ -151,27 +151,22 @@ def measure_other_reading(setup: Setup, parts: Callable[[], Iterable[pl.DataFram
     Each part holds attempts of whole items with their prompts, answers and what the setup's own reading found in them.
     How many answers the two read differently is counted in the coverage.
     """
-    other = find_other_setup(setup)
-    if other is None:
-        return None
-    return measure(other, lambda: (read_again(setup, other, part) for part in parts()))
-
-
-def find_other_setup(setup: Setup) -> Setup | None:
-    """The setup with the other reading of its probe. What a judge said belongs to neither reading."""
     reading = setup.probe.other_reading
     if reading is None:
         return None
-    return replace(setup, probe=replace(setup.probe.read_by(reading), slices=(), clusters=()), judge=None)
+    probe = replace(setup.probe.read_by(reading), slices=(), clusters=())
+    # What a judge said belongs to neither reading.
+    other = replace(setup, probe=probe, judge=None)
+    return measure(other, lambda: (_read_again(setup, probe, part) for part in parts()))
 
 
-def read_again(setup: Setup, other: Setup, part: pl.DataFrame) -> Part:
+def _read_again(setup: Setup, other: Probe, part: pl.DataFrame) -> Part:
     """Attempts by the other reading, and whether both give different decided labels, numbers or counts."""
     detector = setup.probe.detector
     attempts = part.drop(*detector.columns, EVALUATION_FAILED, strict=False)
     before = evaluate(detector, attempts) if setup.judge else part
-    after = evaluate(other.probe.detector, attempts).drop(PROMPT)
-    first, second = before.select(_outcomes(setup.probe)), after.select(_outcomes(other.probe))
+    after = evaluate(other.detector, attempts).drop(PROMPT)
+    first, second = before.select(_outcomes(setup.probe)), after.select(_outcomes(other))
     different = pl.any_horizontal(first[name].ne_missing(second[name]) for name in {*first.columns} & {*second.columns})
     return Part(after.unique(ID, maintain_order=True), after.with_columns(different.alias(READ_DIFFERENTLY)))
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -79,62 +79,47 @@ class WordComparison:
         }
 
 
-class WordCounts(NamedTuple):
-    """What is counted of answers: how many each cell has, how many of them hold a word, and the words of prompts."""
-
-    cells: pl.DataFrame
-    words: pl.DataFrame
-    of_prompts: pl.DataFrame
-    """`side` and `word`; the side of a name's words is null."""
-
-
 def discover_words(probe: Probe, parts: Iterable[pl.DataFrame]) -> WordComparison | None:
     """Compare the words of the answers for both sides; None for a probe that does not ask for it.
 
     The parts hold attempts with prompts, covariates and answers, evaluated: answers that decide nothing are no letters.
+    Names, words that name the arm, and words that stand only in the prompts of one side are left out.
     """
-    counts: WordCounts | None = None
-    for part in parts:
-        counts = count_words(probe, part, counts)
-    return compare_words(probe, counts)
-
-
-def count_words(probe: Probe, part: pl.DataFrame, before: WordCounts | None = None) -> WordCounts | None:
-    """Add the words of these attempts to those before; None for a probe that does not compare them."""
     contrast, arms = probe.words, probe.arms
     if contrast is None or arms is None:
         return None
-    decided = is_measured() & probe.detector.detected()
+    (first, first_name), (second, second_name) = contrast.sides
+    decided = is_measured() & probe.detector.detected() & pl.col(arms.column).is_in([first, second])
     matched = [pl.col(name).cast(pl.String).fill_null("") for name in contrast.matched]
-    answers = part.filter(decided, pl.col(arms.column).is_in(list(dict(contrast.sides)))).with_columns(
-        pl.col(contrast.unit).cast(pl.String).alias("unit"),
-        pl.concat_str([pl.lit(""), *matched], separator="\0").alias("stratum"),
-        pl.col(arms.column).cast(pl.String).alias("side"),
-    )
-    split = answers.select(*CELL, _split_words(ANSWER).list.unique())
-    words = split.explode("word").filter(pl.col("word").str.len_chars() <= _MAX_LETTERS)
-    cells, words = (rows.with_columns(answers=pl.lit(1, pl.Int64)) for rows in (answers.select(CELL), words))
-    unsided = [answers.select(pl.lit(None, pl.String).alias("side"), _split_words(name)) for name in contrast.names]
-    of_prompts = [table.explode("word") for table in (answers.select("side", _split_words(PROMPT)), *unsided)]
-    new = WordCounts(cells, words, pl.concat(of_prompts).drop_nulls("word"))
-    tables = [pl.concat(both) for both in zip(before, new, strict=True)] if before else new
-    return WordCounts(_add_up(tables[0]), _add_up(tables[1]), tables[2].unique())
-
-
-def compare_words(probe: Probe, counts: WordCounts | None) -> WordComparison | None:
-    """The comparison of all words that were counted, but for names, words that name the arm, and those of one side."""
-    if counts is None or probe.words is None:
-        return None
-    (first, first_name), (second, second_name) = probe.words.sides
-    one_sided = (pl.col("side").drop_nulls().n_unique() == 1) | pl.col("side").is_null().any()
-    left_out = counts.of_prompts.group_by("word").agg(one_sided.alias("left out")).filter("left out")["word"]
-    ignored = pl.col("word").is_in(left_out.implode()) | pl.col("word").is_in(list(probe.words.ignored))
-    table = compare_counts(counts.cells, counts.words.filter(~ignored), (first, second))
+    cells = pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "answers": pl.Int64})
+    words = pl.DataFrame(schema={**dict.fromkeys((*CELL, "word"), pl.String), "answers": pl.Int64})
+    of_prompts = pl.DataFrame(schema={"side": pl.String, "word": pl.String})
+    for part in parts:
+        answers = part.filter(decided).with_columns(
+            pl.col(contrast.unit).cast(pl.String).alias("unit"),
+            pl.concat_str([pl.lit(""), *matched], separator="\0").alias("stratum"),
+            pl.col(arms.column).cast(pl.String).alias("side"),
+        )
+        split = answers.select(*CELL, _split_words(ANSWER).list.unique()).explode("word")
+        split = split.filter(pl.col("word").str.len_chars() <= _MAX_LETTERS)
+        # Added up at once: the words of all letters would fill the memory.
+        cells, words = (
+            _add_up(pl.concat([before, rows.with_columns(answers=pl.lit(1, pl.Int64))]))
+            for before, rows in ((cells, answers.select(CELL)), (words, split))
+        )
+        names = [answers.select(pl.lit(None, pl.String).alias("side"), _split_words(name)) for name in contrast.names]
+        texts = [table.explode("word") for table in (answers.select("side", _split_words(PROMPT)), *names)]
+        of_prompts = pl.concat([of_prompts, *texts]).drop_nulls("word").unique()
+    of_one_side = (pl.col("side").drop_nulls().n_unique() == 1) | pl.col("side").is_null().any()
+    left_out = of_prompts.group_by("word").agg(of_one_side.alias("left out")).filter("left out")["word"].to_list()
+    counted = words.filter(~pl.col("word").is_in([*left_out, *contrast.ignored]))
     return WordComparison(
         sides=(first_name, second_name),
-        matched=probe.words.matched,
-        answers=int(counts.cells["answers"].sum()),
-        table=table.with_columns(pl.col("side").replace(dict(probe.words.sides))),
+        matched=contrast.matched,
+        answers=int(cells["answers"].sum()),
+        table=compare_counts(cells, counted, (first, second)).with_columns(
+            pl.col("side").replace(dict(contrast.sides))
+        ),
     )
 
 
