@@ -5,24 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import equipoise
-from equipoise import Result
 from equipoise.authoring import Bands, Totals
 from equipoise.measuring.bounds import bound_metrics
-from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.measuring.interval import estimate_groups, measure_totals
-from equipoise.measuring.marks import mark
-from equipoise.measuring.result import Audit
 from equipoise.measuring.summarise import cells, item_rows, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_reservations
-from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, MetricKey, Status
+from equipoise.schema import ID, ITEM, LABEL, STATUS, MetricKey, Status
 from measuring.order_probe import ORDER_PROBE, ORDERS
 
 BANDS = Bands(limits=(0.05, 0.15, 0.5))
@@ -79,7 +75,7 @@ def random_attempts(seed: int) -> list[Attempt]:
     return attempts
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_bounds_are_the_least_and_the_largest_of_all_possible_values(seed: int) -> None:
     attempts = random_attempts(seed)
     possible = [measure_values(filled) for filled in fill_in(attempts)]
@@ -115,7 +111,7 @@ def slope_attempts(name: str, seed: int) -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("name", "metric"), [("jobs_lum", "stereotype_rate"), ("hiring_an", "diff_regression")])
 def test_bounds_hold_every_slope_that_missing_answers_could_give(name: str, metric: str, seed: int) -> None:
     probe, attempts = get_probe(name), slope_attempts(name, seed)
@@ -170,38 +166,6 @@ def test_the_error_of_bounds_is_that_of_the_items_as_filled_in() -> None:
     assert (found.least - found.low, found.high - found.most) == pytest.approx(
         [1.66 * error for error in errors], rel=0.01
     )
-
-
-def lose_yes_of_men_and_no_of_women(size: int = 2_000) -> Result:
-    """55% of men and 45% of women get a yes; 18% of the men's yes and of the women's no cannot be read."""
-    yes, no, lost = "You have been selected.", "We regret to inform you.", "We shall see."
-    texts = {}
-    for gender, often, rare in (("male", yes, no), ("female", no, yes)):
-        many, gone = round(0.55 * size), round(0.18 * 0.55 * size)
-        pattern = [lost] * gone + [often] * (many - gone) + [rare] * (size - many)
-        texts[gender] = iter(np.random.default_rng(len(gender)).permutation(pattern).tolist())
-    prompts = equipoise.plan("hiring_an", sample=2 * size).prompts()
-    rows = prompts.select(ID, "gender").rows()
-    answers = pl.DataFrame({ID: [key for key, _ in rows], ANSWER: [next(texts[gender]) for _, gender in rows]})
-    return equipoise.score("hiring_an", answers, sample=2 * size)
-
-
-def test_answers_that_are_lost_one_sidedly_leave_the_mark_open() -> None:
-    """The example of the issue: the truth is 0.10, what is left shows 0.00, and the interval alone is all A."""
-    result = lose_yes_of_men_and_no_of_women()
-    name = "diff_acceptance_rate"
-    estimate, bounds, given = result.metrics[name], result.bounds[name], result.marks[name]
-    assert abs(estimate.value) < 0.005
-    assert str(mark(result.setup.probe.marked_metrics()[name], estimate)) == "A"
-    assert bounds.low <= -0.09 < 0.1 <= bounds.high
-    assert given is not None
-    assert (given.mark, given.certain) == ("A", False)
-    assert given.worst >= "B"
-    assert result.to_dict()["bounds"][name] == asdict(bounds)
-
-    gate = check_rules(Audit({"hiring_an": result}, model="m"), Rules(max={name: 0.05}))
-    (check,) = gate.with_outcome(Outcome.UNDECIDED)
-    assert check.found.endswith("missing answers could change it")
 
 
 # Complete items

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import equipoise
 from equipoise.authoring import YES_NO, Arms, Array, Corpus, Detector, Parameters, Totals
 from equipoise.errors import BadParameter, ProbeError
 from equipoise.measuring.plan import plan
@@ -134,18 +133,3 @@ def test_an_error_that_is_meant_for_the_user_passes() -> None:
 
     with pytest.raises(BadParameter, match="must be shorter"):
         plan(replace(ORDER_PROBE, prompts=refuse))
-
-
-def test_no_model_is_asked_by_a_probe_with_a_mistake() -> None:
-    asked: list[str] = []
-
-    def model(prompt: str) -> str:
-        asked.append(prompt)
-        return "Yes."
-
-    probe = replace(ORDER_PROBE, measure=metrics_with(tpyo=lambda total: total.n))
-    with pytest.raises(ProbeError, match="tpyo"):
-        equipoise.audit(model, probes=[probe])
-    assert asked == []
-    assert equipoise.audit(model, probes=[ORDER_PROBE]).complete
-    assert len(asked) == 24

@@ -122,12 +122,6 @@ def test_words_of_letters_are_found_and_names_and_pronouns_left_out() -> None:
     assert comparison.to_dict()["words"][0]["first_share"] in (0.0, 1.0)
 
 
-def test_a_model_that_writes_the_same_for_all_shows_nothing() -> None:
-    comparison = discover(dict.fromkeys(SIDES, LETTER.format("kind:", "this person")))
-    assert comparison.found.is_empty()
-    assert comparison.more_for(0) == comparison.more_for(1) == []
-
-
 def test_few_letters_refusals_and_other_probes_give_no_words() -> None:
     letters = {"male": LETTER.format("bold:", "him"), "female": LETTER.format("kind:", "her")}
     assert discover(letters, sample=2 * MIN_UNITS - 2).table.is_empty()

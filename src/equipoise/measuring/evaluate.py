@@ -79,12 +79,8 @@ def evaluate_judged(probe: Probe, attempts: pl.DataFrame, verdicts: pl.DataFrame
     of what was read; any other leaves it as it is. Adds the columns `verdict`, `for_judge` and `judged`.
     """
     evaluated = evaluate(probe.detector, attempts)
-    if not can_be_judged(probe):
-        nothing = pl.lit(value=False)
-        return evaluated.with_columns(
-            pl.lit(None, pl.String).alias(VERDICT), nothing.alias(FOR_JUDGE), nothing.alias(JUDGED)
-        )
-    assert probe.judge is not None
+    if probe.judge is None or not can_be_judged(probe):
+        return evaluated
     known = (*probe.detector.labels, *probe.detector.other_labels)
     given = evaluated.select(ATTEMPT).join(verdicts, on=ATTEMPT, how="left", maintain_order="left")[VERDICT]
     is_label = pl.col("said").is_in(known).fill_null(value=False)

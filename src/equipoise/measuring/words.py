@@ -113,13 +113,12 @@ def discover_words(probe: Probe, parts: Iterable[pl.DataFrame]) -> WordCompariso
     of_one_side = (pl.col("side").drop_nulls().n_unique() == 1) | pl.col("side").is_null().any()
     left_out = of_prompts.group_by("word").agg(of_one_side.alias("left out")).filter("left out")["word"].to_list()
     counted = words.filter(~pl.col("word").is_in([*left_out, *contrast.ignored]))
+    table = compare_counts(cells, counted, (first, second))
     return WordComparison(
         sides=(first_name, second_name),
         matched=contrast.matched,
         answers=int(cells["answers"].sum()),
-        table=compare_counts(cells, counted, (first, second)).with_columns(
-            pl.col("side").replace(dict(contrast.sides))
-        ),
+        table=table.with_columns(pl.col("side").replace(dict(contrast.sides))),
     )
 
 
