@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=msgspec.Struct)
 MOST = 2**63 - 1
 """Neither run files nor requests hold larger numbers."""
-MOST_SHOWN, MOST_NESTED = 60, 100
+MOST_SHOWN = 60
 EMBEDDED, SIMULATED, GGUF, COMMAND = "embedded", "simulated/", "gguf:", "command:"
 PACE = ("concurrency", "deadline", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost")
 """The fields that say how fast, and how much at most, is asked."""
