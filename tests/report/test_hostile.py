@@ -98,7 +98,7 @@ def harmless(tmp_path_factory: pytest.TempPathFactory, run: Run, all_answers: No
 def test_hostile_models_files_dates_and_notes_are_only_text(
     tmp_path: Path, run: Run, harmless: dict[str, Look]
 ) -> None:
-    assert len(set(HOSTILE)) == len(HOSTILE) >= 100
+    assert len(set(HOSTILE)) == len(HOSTILE) >= 60
     names = [replace_surrogates(string) for string in HOSTILE]  # a run file holds no surrogates
     page = write_page(tmp_path, name_runs(run, names), "hostile")
     (look,) = look_at([(page, 1280, False)], PLACES)
