@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from equipoise.errors import InputError, IntegrityError, UnknownName
 from equipoise.report import exports
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, METRICS_TABLE, PROMPT, REPETITION, STATUS
-from simulating import simulated
 
 
 @pytest.fixture(scope="module")
@@ -65,23 +63,15 @@ def test_readings_have_one_row_per_marked_metric_and_reading(run: Run, tmp_path:
     assert set(jobs["differing"]) == {0}
 
 
-def test_words_of_letters_and_none_of_other_probes(run: Run, tmp_path: Path) -> None:
+def test_words_of_letters_and_none_of_other_probes(run: Run, one: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No words are compared by hiring_an, jobs_lum"):
         equipoise.export(run, tmp_path / "words.csv", what="words")
-    path = tmp_path / "letters.equipoise"
-    letter = "Dear Sir,\n{} is kind and {} I recommend this person. Sincerely, Dr. Oduya"
-
-    def write(prompt: str) -> str:
-        return letter.format("she", "warm:") if " she " in prompt.lower() else letter.format("he", "able:")
-
-    audit = equipoise.audit(write, probes="business_vocabulary", out=path, sample=96)
-    equipoise.export(audit, tmp_path / "words.csv", what="words")
-    table = pl.read_csv(tmp_path / "words.csv")
+    equipoise.export(one, tmp_path / "words.csv", what="words")
+    table, words = pl.read_csv(tmp_path / "words.csv"), one.words("business_vocabulary")
     assert table.columns[:6] == ["model", "probe", "word", "first", "second", "side"]
-    assert set(table.filter(pl.col("q") <= 0.05).select("word", "side").iter_rows()) == {
-        ("able", "men"),
-        ("warm", "women"),
-    }
+    assert words is not None
+    assert table["word"].to_list() == words.table["word"].to_list()
+    assert {*table["first"], *table["second"]} == {*words.sides}
 
 
 def test_csv_is_safe_for_spreadsheets(run: Run, tmp_path: Path) -> None:
@@ -89,14 +79,6 @@ def test_csv_is_safe_for_spreadsheets(run: Run, tmp_path: Path) -> None:
     table = pl.read_csv(tmp_path / "attempts.csv", infer_schema_length=None)
     assert set(table[ANSWER]) == {"'=He"}
     assert table["probe"].unique(maintain_order=True).to_list() == ["hiring_an", "jobs_lum"]
-
-
-def test_an_audit_is_exported_with_its_own_probes(tmp_path: Path) -> None:
-    audit = equipoise.audit(lambda _prompt: "He", probes="jobs_lum", out=tmp_path / "a.equipoise", sample=2)
-    assert equipoise.export(audit, tmp_path / "prompts.csv", what="prompts") == 2
-    result = equipoise.score("jobs_lum", {}, sample=2)
-    with pytest.raises(InputError, match="has no run file"):
-        equipoise.export(equipoise.Audit({"jobs_lum": result}), tmp_path / "none.csv")
 
 
 @pytest.mark.parametrize(
@@ -118,16 +100,6 @@ def test_columns_that_do_not_fit_are_blamed_on_the_file(run: Run, monkeypatch: p
         exports.write(run, io.BytesIO(), "prompts", "csv")
 
 
-def test_damage_found_late_ends_a_parquet_export(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(*_given: object) -> Iterator[pl.DataFrame]:
-        yield pl.DataFrame({"a": [1]})
-        raise IntegrityError("damaged")
-
-    monkeypatch.setattr(exports, "read_tables", read)
-    with pytest.raises(IntegrityError, match="damaged"):
-        exports.write(run, io.BytesIO(), "attempts", "parquet")
-
-
 @pytest.mark.fault("S7")
 @pytest.mark.parametrize("column", ["answer", "detail", "served_model"])
 def test_numbers_in_place_of_texts_are_blamed_on_the_file(run: Run, column: str, tmp_path: Path) -> None:
@@ -142,11 +114,16 @@ def test_numbers_in_place_of_texts_are_blamed_on_the_file(run: Run, column: str,
         exports.write(Run.open(path), io.BytesIO(), "attempts", "csv")
 
 
-def test_selection_rates_and_impact_ratios(tmp_path: Path) -> None:
-    run = simulated(tmp_path / "run.equipoise", {"hiring_an": "pro-masculine", "jobs_lum": "unbiased"})
-    assert equipoise.export(run.path, tmp_path / "selection.jsonl", "selection", "jsonl") == 10
+def test_selection_rates_and_impact_ratios(one: Run, tmp_path: Path) -> None:
+    rows = equipoise.export(one, tmp_path / "selection.jsonl", "selection", "jsonl")
     table = pl.read_ndjson(tmp_path / "selection.jsonl")
-    assert set(table["probe"]) == {"hiring_an"}  # the other one selects nobody
-    women = table.filter(by="gender", category="female").row(0, named=True)
-    assert (women["applicants"], women["selected"], women["impact_ratio"]) == (80, 0, 0.0)
-    assert women["p"] < 0.01 < women["fair"]
+    assert rows == table.height == sum(len(each.rows) for result in one.results().values() for each in result.selection)
+    shown = table.filter(probe="hiring_an", by="gender", category="female").row(0, named=True)
+    (by_gender,) = (each for each in one["hiring_an"].selection if each.by == "gender")
+    (women,) = (row for row in by_gender.rows if row.category == "female")
+    assert {name: shown[name] for name in ("applicants", "selected", "rate", "impact_ratio")} == {
+        "applicants": women.applicants,
+        "selected": women.selected,
+        "rate": women.rate,
+        "impact_ratio": women.impact_ratio,
+    }
