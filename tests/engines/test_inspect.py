@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import equipoise
-from answering import plain_metrics
+from answering import JOBS_LUM, plain_metrics
 from calling import exit_code
 from equipoise.answers.files import read_tables
 from equipoise.answers.score import score_tables
@@ -184,22 +185,13 @@ def test_every_probe_is_a_task_and_parameters_are_its_arguments() -> None:
 
 
 def test_a_system_part_is_a_message_of_its_own() -> None:
-    from equipoise.engines.inspect import TASKS
+    from equipoise.engines.inspect import _make_samples
 
-    with_system = [
-        name
-        for name in find_probes()
-        if "system" in equipoise.plan(name, **{"sample": 2, **corpus(name)}).prompts().columns
-    ]
-    for name in with_system:
-        sample = TASKS[name](sample=2, **corpus(name)).dataset[0]
-        assert not isinstance(sample.input, str)
-        assert [message.role for message in sample.input] in (["system", "user"], ["user"])
+    def prompts(items: pl.DataFrame, parameters: Any) -> pl.DataFrame:
+        return JOBS_LUM.prompts(items, parameters).with_columns(system=pl.lit("Be brief."))
 
-
-def corpus(name: str) -> dict[str, Any]:
-    packaged = [each.name for each in find_probes()[name].corpora if each.file is not None]
-    return {"corpus": packaged[0]} if packaged else {}
+    (sample,) = _make_samples(equipoise.plan(replace(JOBS_LUM, prompts=prompts), sample=1))
+    assert [message.role for message in sample.input if not isinstance(message, str)] == ["system", "user"]
 
 
 def test_more_epochs_than_the_task_has_are_repetitions_and_missing_ones_are_pending() -> None:
@@ -209,28 +201,11 @@ def test_more_epochs_than_the_task_has_are_repetitions_and_missing_ones_are_pend
 
     planned = equipoise.plan("jobs_lum", sample=4)
     ids = planned.prompts()[ID].to_list()
-    labels = (*planned.probe.detector.labels, *planned.probe.detector.other_labels)
+    answers = ["He.", "She.", "He.", "They.", "He.", "She.", "She."]
     scores = [
-        SampleScore(
-            sample_id=key,
-            score=Score(
-                value={name: int(name == label) for name in labels},
-                metadata={"status": "ok", "evaluation_failed": False},
-            ),
-        )
-        for key, label in zip(
-            [*ids, *ids[:3]], ["male", "female", "male", None, "male", "female", "female"], strict=True
-        )
+        SampleScore(sample_id=key, score=Score(value=0, metadata={"status": "ok", "answer": answer}))
+        for key, answer in zip([*ids, *ids[:3]], answers, strict=True)
     ]
     result = measure_scores("jobs_lum", dict(planned.parameters), scores)
     counts = result.coverage["all"]
     assert (counts["planned"], counts["ok"], counts["pending"], counts["detected"]) == (8, 7, 1, 6)
-    texts = {"male": "He.", "female": "She.", None: "They."}
-    rows = [
-        {"id": each.sample_id, "answer": texts[next((n for n, v in each.score.value.items() if v), None)]}
-        for each in scores
-    ]
-    assert (
-        plain_metrics(result)["masculine_rate"]
-        == plain_metrics(equipoise.score("jobs_lum", rows, sample=4, repeat=2))["masculine_rate"]
-    )

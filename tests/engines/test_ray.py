@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -38,23 +37,39 @@ SCORE = "equipoise/score/1"
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Two logical workers on this machine, that talk to nobody else."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+def head() -> Iterator[str]:
+    """The address of a Ray that somebody else has started on this machine, as a cluster is: a process of its own."""
+    with socket.socket() as any_port:
+        any_port.bind(("127.0.0.1", 0))
+        port = str(any_port.getsockname()[1])
+    # Not the folder of the test: the names of Ray's sockets would be too long in it.
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder,
+    ):
         patch.setenv("POLARS_MAX_THREADS", "1")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ray.init(
-                num_cpus=2,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                object_store_memory=100 * 2**20,
-                _node_ip_address="127.0.0.1",
-            )
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        where = ["--node-ip-address", "127.0.0.1", "--port", port, "--temp-dir", folder]
+        small = ["--num-cpus", "2", "--object-store-memory", str(100 * 2**20), "--include-dashboard", "false"]
+        command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--disable-usage-stats"]
+        with subprocess.Popen(
+            [*command, *where, *small], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as started:
+            try:
+                assert started.stdout
+                printed = list(itertools.takewhile(lambda line: "Ray runtime started" not in line, started.stdout))
+                assert started.poll() is None, "".join(printed)
+                yield f"127.0.0.1:{port}"
+            finally:
+                started.terminate()  # and all that it has started
+                started.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def cluster(head: str) -> Iterator[None]:
+    """A connection to it that is there before."""
+    with engine._connect(ray, head):
         yield
-        ray.shutdown()
 
 
 @pytest.fixture
@@ -77,20 +92,14 @@ def write_shards(planned: Plan, folder: Path, extra: str = "") -> list[Path]:
 
 
 def test_the_numbers_are_those_of_one_process(
-    cluster: None, shards: list[Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    head: str, shards: list[Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    events: list[ShardsDone] = []
-    planned = plan(HIRING, **SAMPLE)
-    total = engine.score_shards(planned, shards, on_shard=events.append)
-    assert [event.done for event in events] == [1, 2, 3, 4, 5, 6, 7]
-    assert events[-1].answers == planned.attempts().height
-    expected = equipoise.score("hiring_an", pl.concat([pl.read_parquet(path) for path in shards]), **SAMPLE)
-    assert total.result().to_dict() == expected.to_dict()
-    assert score_shards(planned, shards).result().to_dict() == expected.to_dict()
     words = ("score", str(shards[0].parent), "--probe", "hiring_an", "--sample", "60", "--repeat", "2", "--json")
-    assert exit_code(monkeypatch, *words, "--engine", "ray") == 0
+    assert exit_code(monkeypatch, *words, "--engine", f"ray:{head}") == 0
+    assert not ray.is_initialized()
+    expected = equipoise.score("hiring_an", pl.concat([pl.read_parquet(path) for path in shards]), **SAMPLE)
     assert json.loads(capfd.readouterr().out) == {"schema": SCORE, **json.loads(json.dumps(expected.to_dict()))}
-    assert ray.is_initialized(), "a Ray that was there before is left as it is"
+    assert score_shards(plan(HIRING, **SAMPLE), shards).result().to_dict() == expected.to_dict()
 
 
 def deadly(marker: Path, *, once: bool) -> Probe:
@@ -116,8 +125,12 @@ def test_a_worker_killed_in_the_middle_costs_a_retry_and_not_a_number(cluster: N
     marker = tmp_path / "killed"
     planned = plan(deadly(marker, once=True), **SAMPLE)
     shards = write_shards(planned, tmp_path / "answers", " There was no poison.")
-    total = engine.score_shards(planned, shards)
+    events: list[ShardsDone] = []
+    total = engine.score_shards(planned, shards, on_shard=events.append)
     assert marker.exists()
+    assert [event.done for event in events] == [1, 2, 3, 4, 5, 6, 7]
+    assert events[-1].answers == planned.attempts().height
+    assert ray.is_initialized(), "a Ray that was there before is left as it is"
     assert total.result().to_dict() == score_shards(planned, shards).result().to_dict()
     assert total.setup == planned.setup
 
@@ -139,85 +152,22 @@ def test_a_wrong_file_is_named_as_in_one_process(cluster: None, shards: list[Pat
     assert "Traceback" not in str(refused.value)
 
 
-def cluster_variables() -> dict[str, str]:
-    """The environment of a cluster that has a token of its own, and of those who join it."""
-    own = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 32, "POLARS_MAX_THREADS": "1"}
-    return {**os.environ, **own}  # noqa: TID251
-
-
-@pytest.fixture
-def head() -> Iterator[str]:
-    """The address of a Ray that somebody else has started on this machine, as a cluster is: a process of its own."""
-    address = f"127.0.0.1:{find_free_port()}"
-    host, _, port = address.partition(":")
-    # Not the folder of the test: the names of Ray's sockets would be too long in it.
-    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
-        where = ["--node-ip-address", host, "--port", port, "--temp-dir", folder]
-        small = ["--num-cpus", "1", "--object-store-memory", str(100 * 2**20), "--include-dashboard", "false"]
-        command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--disable-usage-stats"]
-        with subprocess.Popen(
-            [*command, *where, *small],
-            env=cluster_variables(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as started:
-            try:
-                assert started.stdout
-                printed = []
-                for line in started.stdout:
-                    printed.append(line)
-                    if "Ray runtime started" in line:
-                        break
-                else:
-                    pytest.fail("".join(printed))
-                yield address
-            finally:
-                started.terminate()  # and all that it has started
-                started.communicate(timeout=60)
-
-
-def find_free_port() -> int:
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return int(any_port.getsockname()[1])
-
-
-def test_a_running_ray_is_joined_by_its_address(head: str, shards: list[Path]) -> None:
-    """By a command of its own: this process may be connected to another Ray."""
-    words = ("score", str(shards[0].parent), "--probe", "hiring_an", "--sample", "60", "--repeat", "2", "--json")
-    scored = subprocess.run(
-        [sys.executable, "-m", "equipoise", *words, "--engine", f"ray:{head}"],
-        env=cluster_variables(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert scored.returncode == 0, scored.stderr
-    expected = score_shards(plan(HIRING, **SAMPLE), shards).result().to_dict()
-    assert json.loads(scored.stdout) == {"schema": SCORE, **json.loads(json.dumps(expected))}
-
-
 @pytest.mark.fault("P34")
-def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{closed.getsockname()[1]}"
-        with pytest.raises(EndpointError, match=f"Ray cannot be reached at {address}: "):
-            engine._check_reachable(address)
-
-
-@pytest.mark.fault("P34")
-def test_an_address_that_is_not_ray_is_refused_at_once() -> None:
-    with FaultyServer() as server, pytest.raises(EndpointError, match="is not Ray"):
-        engine._check_reachable(f"127.0.0.1:{server.port}")
-
-
-@pytest.mark.fault("P34")
-def test_an_address_that_never_answers_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_is_not_ray_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "SECONDS_TO_CONNECT", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(EndpointError, match="timed out"):
-        engine._check_reachable(f"127.0.0.1:{silent.getsockname()[1]}")
+    with (
+        FaultyServer() as other,
+        socket.socket() as closed,
+        socket.create_server(("127.0.0.1", 0)) as silent,
+    ):
+        closed.bind(("127.0.0.1", 0))
+        for port, reason in (
+            (other.port, "is not Ray"),
+            (closed.getsockname()[1], "cannot be reached"),
+            (silent.getsockname()[1], "timed out"),
+        ):
+            with pytest.raises(EndpointError, match=reason):
+                engine._check_reachable(f"127.0.0.1:{port}")
 
 
 def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

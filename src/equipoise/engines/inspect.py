@@ -9,8 +9,6 @@ Inspect loads this module by its entry point, and tasks register themselves when
 
 from __future__ import annotations
 
-import functools
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -25,24 +23,22 @@ from inspect_ai.scorer import Target as ScoreTarget
 from inspect_ai.solver import TaskState, generate
 
 from equipoise.answers.formats import outcome
-from equipoise.answers.rows import tabulate_rows
+from equipoise.answers.rows import read_python
+from equipoise.answers.score import score_tables
 from equipoise.authoring import Probe
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Result
 from equipoise.models.bodies import make_reply
-from equipoise.probes import find_probes, get_probe
+from equipoise.probes import find_probes
 from equipoise.runs.suites import plan_probes
 from equipoise.schema import (
     ANSWER,
-    EVALUATION_FAILED,
     FIRST_TOKEN,
     ID,
     LABEL,
     MEASURED,
     PROMPT,
-    REPETITION,
     STATUS,
     SYSTEM,
     without_nan,
@@ -92,26 +88,15 @@ def _make_samples(planned: Plan) -> list[Sample]:
     ]
 
 
-@functools.lru_cache(maxsize=8)
-def _plan_again(probe: str, parameters: str) -> tuple[Plan, pl.DataFrame]:
-    """The plan and its prompts, from what a log keeps of them."""
-    planned = plan(get_probe(probe), **json.loads(parameters))
-    return planned, planned.prompts()
-
-
-def _recall(probe: str, parameters: Mapping[str, Any]) -> tuple[Plan, pl.DataFrame]:
-    return _plan_again(probe, json.dumps(dict(parameters), sort_keys=True))
-
-
 @scorer(metrics=[])  # type: ignore[untyped-decorator]
 def reading(probe: str, parameters: dict[str, Any]) -> Scorer:
     """What an answer says, as the probe's detector reads it."""
-    planned, prompts = _recall(probe, parameters)
-    detector = planned.probe.detector
+    planned = plan(probe, **parameters)
+    detector, prompts = planned.probe.detector, planned.prompts()
 
     async def score(state: TaskState, _target: ScoreTarget) -> Score:
         answered = outcome(make_reply(text=state.output.completion, reason=state.output.stop_reason))
-        (table,) = tabulate_rows([(f"sample {state.sample_id}", {ID: str(state.sample_id), **answered})])
+        (table,) = read_python([{ID: str(state.sample_id), **answered}])
         status, answer = table.select(STATUS, ANSWER).row(0)
         row = prompts.filter(pl.col(ID) == str(state.sample_id)).with_columns(
             pl.lit(str(status)).alias(STATUS),
@@ -128,7 +113,7 @@ def reading(probe: str, parameters: dict[str, Any]) -> Scorer:
             value=values,
             answer=detector.describe(evaluated) if status in MEASURED else str(status),
             explanation=" · ".join(words) or "nothing was read",
-            metadata={STATUS: str(status), EVALUATION_FAILED: bool(evaluated[EVALUATION_FAILED])},
+            metadata={STATUS: str(status), ANSWER: answer},
         )
 
     return score
@@ -152,33 +137,11 @@ def estimates(probe: str, parameters: dict[str, Any]) -> Metric:
 
 def measure_scores(probe: str, parameters: Mapping[str, Any], scores: list[SampleScore]) -> Result:
     """The result of a probe on the scores of a log, one for each sample and epoch."""
-    seen: Counter[str] = Counter()
-    rows = []
-    for each in scores:
-        key = str(each.sample_id)
-        seen[key] += 1
-        rows.append({ID: key, REPETITION: seen[key], **_read_score(each.score)})
+    rows = [{**(each.score.metadata or {}), ID: str(each.sample_id)} for each in scores]
     # Inspect may have been told another number of epochs than the task has.
-    repetitions = max(int(parameters[REPETITIONS]), *seen.values())
-    planned, prompts = _recall(probe, {**parameters, REPETITIONS: repetitions})
-    detector = planned.probe.detector
-    schema = {
-        ID: pl.String,
-        REPETITION: pl.Int64,
-        STATUS: pl.String,
-        EVALUATION_FAILED: pl.Boolean,
-        **(dict.fromkeys(detector.counts, pl.UInt32) if detector.counts else {LABEL: pl.String}),
-    }
-    outcomes = pl.DataFrame(rows, schema=schema)
-    part = Part(prompts.drop(PROMPT), prompts.drop(PROMPT).join(outcomes, on=ID, maintain_order="left_right"))
-    return measure(planned.setup, lambda: [part])
-
-
-def _read_score(score: Score) -> dict[str, Any]:
-    values, about = score.value, score.metadata or {}
-    assert isinstance(values, Mapping)
-    label = next((name for name, value in values.items() if value == 1), None)
-    return {**values, LABEL: label, **{name: about[name] for name in (STATUS, EVALUATION_FAILED)}}
+    epochs = Counter(row[ID] for row in rows).values()
+    planned = plan(probe, **{**parameters, REPETITIONS: max([int(parameters[REPETITIONS]), *epochs])})
+    return score_tables(planned, read_python(rows))
 
 
 TASKS = {name: make_task(probe) for name, probe in find_probes().items()}

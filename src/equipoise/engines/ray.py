@@ -10,7 +10,6 @@ import logging
 import os
 import socket
 import warnings
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -35,8 +34,6 @@ HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + byte
 """How a connection of gRPC begins, with empty settings; the other side answers with a frame of settings."""
 FRAME_HEADER, SETTINGS_FRAME = 9, b"\x04"
 """Bytes of the header of a frame, of which the fourth says its kind."""
-TASKS_PER_CORE = 2
-"""How many tasks are under way: one runs, the next one waits where it will run."""
 
 
 def score_shards(
@@ -55,16 +52,12 @@ def score_shards(
 
 
 def _score_files(ray: Any, planned: Plan, files: Sequence[Path], names: Names) -> Iterator[Partial]:
-    """The partial of each file, as they come: one task per file, a few at a time."""
+    """The partial of each file, as they come: one task per file."""
     # As bytes, so that a worker makes the plan once and not for each task.
     asked = ray.put(ray.cloudpickle.dumps((planned.probe, dict(planned.parameters))))
     score = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_score_file)
-    waiting = deque(files)
-    under_way: list[Any] = []
-    while waiting or under_way:
-        most = TASKS_PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        while waiting and len(under_way) < most:
-            under_way.append(score.remote(asked, str(waiting.popleft()), dict(names)))
+    under_way = [score.remote(asked, str(path), dict(names)) for path in files]
+    while under_way:
         (ended,), under_way = ray.wait(under_way, num_returns=1)
         values, attempts = ray.get(ended)
         yield Partial(setup=planned.setup, values=values, attempts=attempts)
@@ -110,7 +103,9 @@ def _connect(ray: Any, address: str | None) -> Iterator[None]:
     if address:
         _check_reachable(address)
     try:
-        with warnings.catch_warnings(), _silent_usage():
+        # Ray would tell its makers that it is used. It reads this there, and so do the processes that it starts.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # noqa: TID251
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ray.init(
                 address=address,
@@ -131,34 +126,19 @@ def _connect(ray: Any, address: str | None) -> Iterator[None]:
 def _check_reachable(address: str) -> None:
     """Refuse an address where nobody listens, or something that does not speak gRPC: Ray would try for minutes.
 
-    Names such as `auto` are left to Ray.
+    Names such as `auto`, and encrypted connections, are left to Ray.
     """
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not (host and port.isdigit()):
+    if not (host and port.isdigit()) or environment().get("RAY_USE_TLS", "0") not in ("", "0"):
         return
-    encrypted = environment().get("RAY_USE_TLS", "0") not in ("", "0")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_CONNECT) as connection:
-            connection.sendall(b"" if encrypted else HTTP2_GREETING)
-            answer = b"" if encrypted else connection.recv(FRAME_HEADER)
+            connection.sendall(HTTP2_GREETING)
+            answer = connection.recv(FRAME_HEADER)
     except (OSError, OverflowError) as error:
         raise EndpointError(f"Ray cannot be reached at {address}: {error}. Is it running? See: ray status") from None
-    if not encrypted and answer[3:4] != SETTINGS_FRAME:
+    if answer[3:4] != SETTINGS_FRAME:
         raise EndpointError(f"What answers at {address} is not Ray. Its address is the one that ray status shows.")
-
-
-@contextmanager
-def _silent_usage() -> Iterator[None]:
-    """Keep Ray from telling its makers that it is used, unless the user has said otherwise."""
-    name = "RAY_USAGE_STATS_ENABLED"
-    if name in environment():
-        yield
-        return
-    os.environ[name] = "0"  # noqa: TID251 - Ray reads it there, and so do the processes that it starts
-    try:
-        yield
-    finally:
-        del os.environ[name]  # noqa: TID251
 
 
 @contextmanager
