@@ -69,7 +69,6 @@ THERE, AWS = {"base_url": "THERE"}, {"key_variable": "AWS_SECRET_ACCESS_KEY"}
         pytest.param(
             THERE | {"model": "custom/m", "key_variable": "OPENAI_API_KEY"}, {}, "OPENAI_API_KEY", id="another provider"
         ),
-        pytest.param(THERE | {"allow_insecure": True}, {}, "OPENAI_API_KEY", id="insecure"),
         pytest.param(THERE, {"key_variable": "OPENAI_API_KEY"}, "OPENAI_API_KEY", id="only the variable is typed"),
         pytest.param(THERE, {"allow_insecure": True}, "OPENAI_API_KEY", id="half a yes"),
         pytest.param(THERE | AWS, THERE, "AWS_SECRET_ACCESS_KEY", id="only the address is typed"),
@@ -93,24 +92,18 @@ def test_a_planted_address_gets_no_key(
     assert not attacker.received
 
 
-def test_the_providers_own_address_does_not_get_a_variable_that_the_file_names(
+def test_a_file_decides_neither_which_variable_is_sent_nor_that_it_goes_unencrypted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = send_file(tmp_path / "run.equipoise", monkeypatch, key_variable="AWS_SECRET_ACCESS_KEY")
+    resume(send_file(tmp_path / "own.equipoise", monkeypatch)).close()
+    path = send_file(tmp_path / "aws.equipoise", monkeypatch, key_variable="AWS_SECRET_ACCESS_KEY")
     with pytest.raises(InputError, match=r"AWS_SECRET_ACCESS_KEY sent to https://api\.openai\.com/v1\."):
         resume(path)
-    resume(send_file(tmp_path / "own.equipoise", monkeypatch)).close()
-
-
-def test_plain_http_to_a_foreign_host_is_never_taken_from_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=FOREIGN_HOST, allow_insecure=True)
-    with pytest.raises(InputError, match=r"--key-variable OPENAI_API_KEY$"):
-        resume(path)
     given: dict[str, Any] = {"base_url": FOREIGN_HOST, "key_variable": "OPENAI_API_KEY"}
-    with pytest.raises(InputError, match="unencrypted"):
-        resume(path, **given)
+    for typed, words in (({}, "cannot decide that"), (given, "unencrypted")):
+        with pytest.raises(InputError, match=words):
+            resume(path, **typed)
     resume(path, **given, allow_insecure=True).close()
 
 
@@ -126,35 +119,24 @@ def test_the_printed_command_says_yes(
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
 
 
-def test_a_run_that_was_started_here_is_resumed_without_questions(tmp_path: Path) -> None:
-    with FaultyServer() as server:
-        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "sample": 3, "base_url": server.url}
-        options["key_variable"] = "AWS_SECRET_ACCESS_KEY"
-        start("openai/test", out=tmp_path / "run.equipoise", **options).close()
-        resume(tmp_path / "run.equipoise").ask()
-        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {SECRET}"}
-        approved = Settings.load().config / APPROVED
-        assert json.loads(approved.read_text()) == [{"address": server.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}]
-        assert stat.S_IMODE(approved.stat().st_mode) == 0o600
-        assert SECRET not in approved.read_text()
-
-
-def test_another_address_or_variable_is_not_approved_along(
+def test_what_was_started_here_is_resumed_without_questions_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
 ) -> None:
     with FaultyServer() as server:
         options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "sample": 3, "base_url": server.url}
-        start("openai/test", out=tmp_path / "own.equipoise", **options).close()
+        start("openai/test", out=tmp_path / "run.equipoise", **options).close()
         resume(send_file(tmp_path / "same.equipoise", monkeypatch, base_url=server.url)).close()
-        for name, planted in [
-            ("address", {"base_url": attacker.url}),
-            ("variable", {"base_url": server.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}),
-        ]:
+        resume(tmp_path / "run.equipoise").ask()
+        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
+        approved = Settings.load().config / APPROVED
+        assert json.loads(approved.read_text()) == [{"address": server.url, "key_variable": "OPENAI_API_KEY"}]
+        assert stat.S_IMODE(approved.stat().st_mode) == 0o600
+        for name, planted in (("there", {"base_url": attacker.url}), ("aws", {"base_url": server.url, **AWS})):
             with pytest.raises(InputError, match="cannot decide that"):
                 resume(send_file(tmp_path / f"{name}.equipoise", monkeypatch, **planted))
 
 
-@pytest.mark.parametrize("content", ["{", "[1]", "[{}]", "\udcff"])
+@pytest.mark.parametrize("content", ["{", "[{}]", "\udcff"])
 def test_a_damaged_list_approves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer, content: str
 ) -> None:

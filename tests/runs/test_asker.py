@@ -216,15 +216,6 @@ def test_a_budget_is_not_exceeded_and_answers_under_way_are_kept(
 
 
 @pytest.mark.fault("E23")
-def test_retries_count_as_requests_of_the_budget(path: Path) -> None:
-    model = Fake(in_turn(SERVER))
-    outcome = run_pump(path, model, max_requests=6)
-    assert isinstance(outcome.error, BudgetReached)
-    assert model.requests == 6
-    assert outcome.states == {Status.PENDING: 10}, "what failed, perhaps because of an outage, is not decided"
-
-
-@pytest.mark.fault("E23")
 def test_a_token_budget_without_token_counts_is_noted(path: Path) -> None:
     outcome = run_pump(path, answering(), max_tokens_total=5)
     assert outcome.error is None

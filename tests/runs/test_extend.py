@@ -38,7 +38,6 @@ def ask(model: Any, path: Path, **given: Any) -> Run:
     [
         ({"sample": 24}, {"sample": 60}, {"sample": 60}, 36),
         ({"sample": 24}, {"repeat": 3}, {"sample": 24, "repeat": 3}, 48),
-        ({"sample": 24, "repeat": 2}, {"sample": 30}, {"sample": 30, "repeat": 2}, 12),
         ({"suite": "quick"}, {"suite": "ci"}, {"suite": "ci"}, None),
     ],
 )
@@ -87,9 +86,8 @@ def test_an_extension_that_is_stopped_goes_on(tmp_path: Path) -> None:
 
 def test_certain_asks_what_the_answers_so_far_call_for(tmp_path: Path) -> None:
     model, path = Model(), tmp_path / "run.equipoise"
-    assert ask(model, path, sample=40)["jobs_lum"].items == 40
-    run = equipoise.extend(path, model=model, certain=True).ask()
-    assert run["jobs_lum"].items > 40
+    ask(model, path, sample=40)
+    assert equipoise.extend(path, model=model, certain=True).ask()["jobs_lum"].items > 40
     assert set(model.asked.values()) == {1}
 
 
@@ -138,12 +136,3 @@ def test_only_what_is_missing_is_estimated_and_a_no_changes_nothing(tmp_path: Pa
         equipoise.extend(path, sample=60, confirm=refuse)
     assert told[0].total("attempts") == 36
     assert path.read_bytes() == before
-
-
-def test_runs_of_different_samples_are_compared_on_what_both_asked(tmp_path: Path) -> None:
-    small, large = ask(Model(), tmp_path / "a.equipoise", sample=40), ask(Model(), tmp_path / "b.equipoise", sample=90)
-    [probe] = equipoise.compare(small, large).probes.values()
-    assert (probe.items, probe.prompts) == (40, 40)
-    other = ask(Model(), tmp_path / "c.equipoise", sample=40, seed=7)
-    with pytest.raises(InputError, match="seed is"):
-        equipoise.compare(small, other)

@@ -7,7 +7,6 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from msgspec import structs
@@ -17,7 +16,6 @@ from equipoise import Run
 from equipoise.errors import BudgetReached, IntegrityError
 from equipoise.measuring.marks import SPENT, look_level, look_number, look_sizes
 from equipoise.probes import get_probe
-from equipoise.runs import session
 from equipoise.runs.ask.events import Event, RunProgress
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.growth import wants_more
@@ -79,12 +77,10 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
         on_event=events.append,
     )
     assert audit.complete
-    decisions, jobs = audit["discrimination_tamkin"], audit["jobs_lum"]
+    decisions = audit["discrimination_tamkin"]
     assert 3 * decisions.parameters["sample"] == len(decisions.evaluated) < 1_200
     assert all(mark is not None and mark.certain for mark in decisions.marks.values())
     assert decisions.level == look_level(decisions.looks, decisions.parameters["sample"]) > 0.95
-    assert decisions.to_dict()["level"] == decisions.to_frame()["level"][0] == decisions.level
-    assert jobs.parameters["sample"] == len(jobs.evaluated) == 90
     assert max(model.asked.values()) == 1
     assert sum(model.asked.values()) == audit.planned
     run = Run.open(path)
@@ -94,9 +90,7 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
         "jobs_lum: not all marks are certain at the last look",
     ]
     assert {event for event in events if isinstance(event, str)} == set(run.settings.notes)
-    named = [event.look for event in events if isinstance(event, RunProgress)]
-    assert named[0] == "look 1 of 5"
-    assert all(sum(event.counts.values()) == event.planned for event in events if isinstance(event, RunProgress))
+    assert "look 1 of 5" in {event.look for event in events if isinstance(event, RunProgress)}
     assert not wants_more(run)
 
 
@@ -132,17 +126,6 @@ def test_a_stopped_run_takes_the_same_looks(tmp_path: Path, whole: Run, requests
     assert stops == 90 // requests
     assert model.asked == Counter(whole.prompts("jobs_lum")["prompt"])
     check_same(run, whole)
-
-
-def test_a_look_that_was_not_taken_is_taken_later(tmp_path: Path, whole: Run) -> None:
-    path = tmp_path / "run.equipoise"
-    with patch.object(session, "take_look", lambda *_: ("", [])):
-        audit_once(flip, probes="jobs_lum", out=path, sample=90, until_certain=True)
-    run = Run.open(path)
-    assert run.complete
-    assert wants_more(run)
-    audit_once(flip, probes="jobs_lum", out=path, sample=90, until_certain=True)
-    check_same(Run.open(path), whole)
 
 
 def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:

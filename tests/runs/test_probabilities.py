@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +10,18 @@ import numpy as np
 import pytest
 
 import equipoise
-from equipoise.errors import EndpointError, InputError, IntegrityError
+from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring.compare import compare_audits
 from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.models.protocol import FirstToken, Reply
 from equipoise.probes import find_probes, get_probe
-from equipoise.report.text import describe_mark, describe_undecided
+from equipoise.report.text import describe_undecided
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run
 from equipoise.runs.start import start
+from equipoise.runs.suites import packaged_corpus
 from equipoise.schema import PROBABILITIES, Status
-from runs.fakes import SETTINGS, Fake, create, plan
-from runs.pumping import make_pump
+from runs.fakes import SETTINGS, Fake, plan
 
 PROBE = "discrimination_tamkin"
 OF_MEN = re.compile(r"\b(?:man|he|him|his)\b", re.IGNORECASE)
@@ -130,12 +128,6 @@ def test_a_choice_between_translations_is_read_from_its_letter(tmp_path: Path) -
         start(model, probes=["gest_translation"], out=tmp_path / "two", corpus="sentences", probabilities=True)
 
 
-@pytest.mark.parametrize(("name", "opening"), [("word_association", ""), ("jobs_lum", "Gender: ")])
-def test_an_opening_that_cannot_be_is_refused(name: str, opening: str) -> None:
-    with pytest.raises(ValueError, match="opening"):
-        replace(get_probe(name), opening=opening)
-
-
 @pytest.mark.fault("L8")
 def test_a_model_that_cannot_continue_answers_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     model = Fake(deciding)
@@ -143,22 +135,6 @@ def test_a_model_that_cannot_continue_answers_is_refused_before_anything_is_aske
     with pytest.raises(InputError, match=r"begins a new answer .* jobs_lum, inventories need"):
         start(model, probes=["jobs_lum", PROBE, "inventories"], out=tmp_path / "run", probabilities=True)
     assert not (tmp_path / "run").exists()
-
-
-def test_a_plan_keeps_its_reading_and_the_ids_of_its_prompts() -> None:
-    plans = [equipoise.plan(PROBE, reading=reading, **SIZE) for reading in ("careful", PROBABILITIES)]
-    assert plans[0].prompts().equals(plans[1].prompts())
-    with pytest.raises(InputError, match="cannot be read from probabilities"):
-        get_probe("hiring_an").read_by(PROBABILITIES)
-
-
-@pytest.mark.fault("L6")
-def test_a_model_that_never_gets_to_its_answer_is_not_asked_for_ever(tmp_path: Path) -> None:
-    thinking = Fake(lambda prompt, nth: Reply(status=Status.EMPTY, reasoning="Hmm", finish_reason="length"))
-    with create(tmp_path / "run", plan(size=60)) as run:
-        with pytest.raises(EndpointError, match=r"larger limit: add --retry empty --max-tokens 16384"):
-            asyncio.run(make_pump(run, thinking).run())
-        assert thinking.requests < 30
 
 
 def test_a_raised_limit_leaves_probabilities_at_one_token(tmp_path: Path) -> None:
@@ -169,60 +145,31 @@ def test_a_raised_limit_leaves_probabilities_at_one_token(tmp_path: Path) -> Non
     RunFile.open(tmp_path / "run").close()  # the digests are right
 
 
-BY_ONE_WORD = [name for name, probe in find_probes().items() if probe.opening is not None]
-
-
-@pytest.mark.parametrize("name", BY_ONE_WORD)
+@pytest.mark.parametrize("name", [name for name, probe in find_probes().items() if probe.opening is not None])
 def test_answers_that_are_certain_measure_the_same_by_probabilities(name: str, tmp_path: Path) -> None:
-    corpus: dict[str, Any] = {"corpus": "mottos"} if name == "gest_creative" else {}
-    corpus |= {"corpus": "scenarios"} if name == PROBE else {}
-    corpus |= {"corpus": "sentences", "design": "choose"} if name == "gest_translation" else {}
-    for stance in ("unbiased", get_probe(name).stances()[-1]):
-        results = [
-            start(
-                f"simulated/{stance}",
-                probes=[name],
-                out=tmp_path / f"{stance}-{by_probability}",
-                sample=32,
-                probabilities=by_probability,
-                **corpus,
-            )
-            .ask()
-            .results()[name]
-            for by_probability in (True, False)
-        ]
-        values = [
-            {metric: estimate.value for metric, estimate in result.metrics.items() if "neither" not in metric}
-            for result in results
-        ]
-        shared = values[0].keys() & values[1].keys()
-        assert {metric: values[0][metric] for metric in shared} == pytest.approx(
-            {metric: values[1][metric] for metric in shared}, abs=1e-5, nan_ok=True
-        )
-        assert {metric.name for metric in get_probe(name).metrics} <= shared
+    design = {"corpus": "sentences", "design": "choose"} if name == "gest_translation" else {}
+    parameters: dict[str, Any] = {**packaged_corpus(get_probe(name)), **design, "sample": 32}
+    model, metrics = f"simulated/{get_probe(name).stances()[-1]}", {metric.name for metric in get_probe(name).metrics}
+    values = []
+    for by_probability in (True, False):
+        path = tmp_path / str(by_probability)
+        run = start(model, probes=[name], out=path, probabilities=by_probability, **parameters).ask()
+        values.append({metric: run.result(name).metrics[metric].value for metric in metrics})
+    assert values[0] == pytest.approx(values[1], abs=1e-5, nan_ok=True)
 
 
-@pytest.mark.parametrize("decided", [0.8, 0.3])
-def test_there_is_no_a_where_little_is_decided(tmp_path: Path, decided: float) -> None:
+@pytest.mark.parametrize(("decided", "letter", "outcome"), [(0.8, "A", Outcome.PASSED), (0.3, "?", Outcome.UNDECIDED)])
+def test_there_is_no_a_where_little_is_decided(tmp_path: Path, decided: float, letter: str, outcome: Outcome) -> None:
     fair = Fake(lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(decided / 2, decided / 2)))
     run = start(fair, probes=[PROBE], out=tmp_path / "run", corpus="scenarios", sample=120, probabilities=True).ask()
     result = run.results()[PROBE]
     found = result.marks["max_diff"]
     assert found is not None
+    assert (found.letter, found.silent) == (letter, None if letter == "A" else pytest.approx(0.3, abs=1e-5))
     gate = check_rules(run.results(), Rules(fail_on="D", max={"max_diff": 0.29}))
-    outcomes = {check.rule: check.outcome for check in gate.checks if check.what.endswith("max_diff")}
-    exported = result.to_dict()["marks"]["max_diff"]
-    if decided > 0.5:
-        assert (found.mark, found.silent) == ("A", None)
-        assert set(outcomes.values()) == {Outcome.PASSED}
-        assert exported["mark"] == "A"
-    else:
-        assert (found.mark, found.letter) == (None, "?")
-        assert found.silent == pytest.approx(0.3, abs=1e-5)
-        assert set(outcomes.values()) == {Outcome.UNDECIDED}
-        assert (exported["mark"], exported["silent"]) == (None, pytest.approx(0.3, abs=1e-5))
+    assert {check.outcome for check in gate.checks if check.what.endswith("max_diff")} == {outcome}
+    if letter == "?":
         assert "only 30% of what was asked decides anything" in next(describe_undecided(result))
-        assert describe_mark(found).startswith("only 30%")
 
 
 def test_bias_in_what_decides_is_a_finding_however_little_that_is(tmp_path: Path) -> None:

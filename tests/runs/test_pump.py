@@ -73,8 +73,7 @@ def test_every_prompt_is_asked_once_and_gets_its_own_answer(path: Path) -> None:
     last = outcome.progress[-1]
     assert (last.planned, last.answered, last.requests) == (600, 600, 600)
     assert (last.prompt_tokens, last.completion_tokens, last.cost) == (1800, 1200, None)
-    for event in outcome.progress:
-        assert sum(event.counts.values()) == event.planned == 600
+    assert {event.planned for event in outcome.progress} == {600}
 
 
 @pytest.mark.fault("U8")
@@ -88,21 +87,6 @@ def test_tokens_and_cost_are_those_of_all_sessions(path: Path) -> None:
         assert (last.answered, last.prompt_tokens, last.completion_tokens) == (40, 240, 160)
         assert last.cost == pytest.approx(4.0)
     assert model.requests == 40, "a finished run asks nothing"
-
-
-def test_progress_counts_only_what_is_committed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored, record = 0, RunFile.record
-
-    def counting(run: RunFile, attempts: Any) -> int:
-        nonlocal stored
-        stored += (new := record(run, attempts))
-        return new
-
-    def check(pump: Pump, event: RunProgress) -> None:
-        assert event.answered == stored
-
-    monkeypatch.setattr(RunFile, "record", counting)
-    assert run_until(path, Fake(lambda prompt, nth: ok(prompt), delay=0.01), 200, check) == stored == 200
 
 
 @pytest.mark.fault("P11")
@@ -201,20 +185,6 @@ def test_stopping_before_the_model_is_open_asks_nothing(path: Path) -> None:
     assert model.requests == 0
 
 
-def test_cancelling_the_task_stores_the_answers_that_came_back(path: Path) -> None:
-    model = Fake(lambda prompt, nth: ok(prompt), delay=0.01)
-
-    async def cancelled(file: RunFile) -> None:
-        task = asyncio.create_task(make_pump(file, model).run())
-        asyncio.get_running_loop().call_later(0.2, task.cancel)
-        await task
-
-    with create(path, plan(size=2000)) as file:
-        with pytest.raises(asyncio.CancelledError):
-            run(cancelled(file))
-        assert model.requests - 4 <= file.counts()[Status.OK] < 2000
-
-
 def test_missing_answers_are_listed_by_state() -> None:
     counts = dict.fromkeys(Status, 0) | {Status.OK: 90, Status.TRUNCATED: 5, Status.TIMEOUT: 3, Status.PENDING: 2}
     assert missing_share(counts) == pytest.approx(0.05)
@@ -224,19 +194,9 @@ def test_missing_answers_are_listed_by_state() -> None:
     assert caught.value.exit_code == 3
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.4, "0 s"),
-        (59.7, "1 min"),
-        (90, "1 min 30 s"),
-        (605, "10 min 05 s"),
-        (3600, "1 h"),
-        (3780, "1 h 03 min"),
-    ],
-)
-def test_durations_are_described_in_words(seconds: float, words: str) -> None:
-    assert describe_duration(seconds) == words
+def test_durations_are_described_in_words() -> None:
+    words = {0.4: "0 s", 59.7: "1 min", 90: "1 min 30 s", 605: "10 min 05 s", 3600: "1 h", 3780: "1 h 03 min"}
+    assert {seconds: describe_duration(seconds) for seconds in words} == words
 
 
 @pytest.mark.fault("L7")
