@@ -206,15 +206,10 @@ def test_a_pipe_is_refused_because_it_is_read_twice(command: Command) -> None:
     assert (outcome.code, "Write it to a file first." in outcome.err) == (2, True)
 
 
-@pytest.fixture
-def answers(tmp_path: Path) -> Path:
-    path = tmp_path / "answers.csv"
+def test_an_imported_run_says_so_wherever_it_is_shown(command: Command) -> None:
+    answers = Path("answers.csv")
     rows = [f'{key};"{answer}"' for key, answer in answer_all(sample=6).items()]
-    path.write_text("\n".join(["id;response", *rows]), encoding="utf-8")
-    return path
-
-
-def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers: Path) -> None:
+    answers.write_text("\n".join(["id;response", *rows]), encoding="utf-8")
     done = command("import", answers, "-o", "run.equipoise", *SIX, "--answer-column", "response")
     assert done.code == 0, done.err
     source = f"Imported: 6 attempts from answers.csv (SHA-256 {hashlib.sha256(answers.read_bytes()).hexdigest()})."
@@ -238,9 +233,3 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command, answers:
     assert command("transcripts", "run.equipoise", "-o", "answers.html").code == 0
     page = Path("answers.html").read_text(encoding="utf-8")
     assert (origin in page, ", imported on " in page, ", asked on " in page) == (True, True, False)
-
-
-def test_a_column_that_is_not_there_is_named(command: Command, answers: Path) -> None:
-    outcome = command("score", answers, *SIX, "--answer-column", "respons")
-    assert outcome.code == 2
-    assert f"No column of {answers}, line 2 is called 'respons'. Did you mean 'response'?" in outcome.err
