@@ -83,7 +83,11 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ("covariates of no type", forge(_set("covariates", '{"score": "Object"}')), "Invalid enum value .*covariates"),
     ("no repetitions", forge("update probes set repetitions = 0"), "alpha plans no attempts, or more"),
     ("tokens of no run", forge(INSERT.format("''", 1), "update attempts set prompt_tokens = -1"), "so many tokens"),
-    ("attempts before the first", execute(INSERT.format("''", 1), "update attempts set place = -place"), "number 1 is"),
+    (
+        "attempts before the first",
+        execute(INSERT.format("''", 1), "update attempts set place = -place"),
+        "attempt number 1",
+    ),
     ("values of covariates", forge("update prompts set covariates = '[1'"), "damaged.*JSON"),
     ("a covariate that is null", forge(_set_covariate("gender", "null")), "prompts of alpha lack gender"),
     ("a covariate of another type", forge(_set_covariate("template", '"x"')), "damaged.*numeric"),

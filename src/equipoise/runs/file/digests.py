@@ -96,14 +96,8 @@ def _find_break_in_chain(connection: sqlite3.Connection, stored: dict[str, bytes
         chain = Chain(place, digest)
     for place, digest, *content in rows:
         if chain.add(content)[:2] != (place, digest):
-            probe, prompt, repetition, *_ = content
-            return (
-                f"attempt number {chain.length} is not the one that was stored, but one of {probe} at the prompt "
-                f"{prompt}, repetition {repetition}"
-            )
-    if chain.digest != stored[END]:
-        return f"attempt number {chain.length} is not the last one that was stored"
-    return None
+            return f"attempt number {chain.length}"
+    return None if chain.digest == stored[END] else f"what came after attempt number {chain.length}"
 
 
 def _compute_digest(connection: sqlite3.Connection, table: str) -> bytes:

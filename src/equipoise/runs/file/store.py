@@ -169,11 +169,11 @@ class RunFile(RunReader):
 
         StorageError if another file has taken the place of this one.
         """
-        return self._record(sql.ADD_ATTEMPT, ((*attempt_row(attempt), None) for attempt in attempts))
+        return self._record(sql.ADD_ATTEMPT, map(attempt_row, attempts))
 
     def record_verdicts(self, verdicts: Iterable[Attempt]) -> None:
         """Store what became of questions to the judge durably, as attempts are."""
-        self._record(sql.ADD_VERDICT, ((*attempt_row(verdict), verdict.text) for verdict in verdicts))
+        self._record(sql.ADD_VERDICT, (attempt_row(verdict, verdict.text) for verdict in verdicts))
 
     def _record(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:
         with self._begin() as connection:

@@ -123,11 +123,6 @@ class Provenance:
     """The same for questions to judges and their verdicts."""
 
 
-def _encode_text(text: str | None) -> str | None:
-    """The text. Lone surrogates, which SQLite's text cannot hold, become U+FFFD."""
-    return text if text is None or text.isascii() else replace_surrogates(text)
-
-
 def encode_json(value: object) -> str:
     """The value as JSON."""
     return orjson.dumps(value).decode()
@@ -168,30 +163,27 @@ def count_bytes(row: Any) -> int:
     return sum([len(value) for value in row if type(value) is str])  # a list: this runs a million times
 
 
-def attempt_row(attempt: Attempt) -> tuple[object, ...]:
-    """An attempt as a row of its table, but for the question to a judge."""
+def attempt_row(attempt: Attempt, question: str | None = None) -> tuple[object, ...]:
+    """An attempt as a row of its table, whose columns are named like the fields of an attempt and of its reply."""
+    values = {
+        "probe": attempt.probe,
+        "prompt": attempt.prompt,
+        "repetition": attempt.repetition,
+        "tries": attempt.tries,
+        "finished_at": attempt.finished_at.isoformat(timespec="milliseconds"),
+        "question": question,
+    }
     reply = attempt.reply
-    return (
-        attempt.probe,
-        attempt.prompt,
-        attempt.repetition,
-        reply.status.value,
-        attempt.tries,
-        attempt.finished_at.isoformat(timespec="milliseconds"),
-        reply.latency,
-        _valid_count(reply.prompt_tokens),
-        _valid_count(reply.completion_tokens),
-        _encode_text(reply.served_model),
-        _encode_text(reply.finish_reason),
-        _encode_text(reply.fingerprint),
-        _encode_text(reply.detail),
-        _encode_text(reply.answer),
-        _encode_text(reply.reasoning),
-        reply.raw,
-        None if reply.first_token is None else encode_json(reply.first_token),
-    )
+    return tuple(_encode(values[name] if name in values else getattr(reply, name)) for name in sql.ATTEMPT_COLUMNS)
 
 
-def _valid_count(value: int | None) -> int | None:
-    """The number of tokens that an endpoint reports, or None if it cannot be one."""
-    return value if value is not None and 0 <= value <= sql.MAX_TOKENS else None
+def _encode(value: Any) -> object:
+    """The value as it is stored, or None for a number of tokens that an endpoint cannot have counted.
+
+    Lone surrogates, which SQLite's text cannot hold, become U+FFFD.
+    """
+    if isinstance(value, str):
+        return str(value) if value.isascii() else replace_surrogates(value)
+    if isinstance(value, int):
+        return value if 0 <= value <= sql.MAX_TOKENS else None
+    return value if value is None or isinstance(value, bytes | float) else encode_json(value)
