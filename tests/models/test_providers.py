@@ -96,7 +96,6 @@ def test_a_base_url_is_completed_to_the_address_of_requests(name: str, base_url:
         ("Retry-After", "soon", None),
         ("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT", 0),
         ("retry-after-ms", "250", 0.25),
-        ("retry-after-ms", "1e300", 1e9),
         ("x-ratelimit-reset", "9" * 400 + "s", 1e9),
         ("x-ratelimit-reset", "12", 12),
         ("x-ratelimit-reset", "20ms", 0.02),

@@ -114,7 +114,6 @@ class ReportedError:
 
     status: int
     codes: frozenset[str]
-    param: str | None
     message: str
 
 
@@ -126,12 +125,10 @@ def read_reported(document: object, status: int, body: bytes = b"") -> ReportedE
     if error is None:
         return None
     codes = frozenset(_find_codes(error))
-    param = error.get("param")
     message = _find_message(error) or body.decode("utf-8", "backslashreplace")
     return ReportedError(
         status=status if status >= 400 else _implied_status(codes),
         codes=codes,
-        param=param if isinstance(param, str) else None,
         message=message[:MAX_MESSAGE],
     )
 
@@ -160,8 +157,6 @@ def find_rejected_parameter(error: ReportedError, droppable: Iterable[str]) -> s
     if error.status not in (400, 422) or not is_unsupported:
         return None
     names = sorted(droppable, key=lambda name: _DROP_ORDER.index(name) if name in _DROP_ORDER else len(_DROP_ORDER))
-    if error.param is not None and (last := error.param.rpartition(".")[2]) in names:
-        return last
     return next((name for name in names if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", error.message)), None)
 
 
@@ -199,6 +194,7 @@ def _implied_status(codes: frozenset[str]) -> int:
 
 
 def _find_message(error: Mapping[str, Any]) -> str:
-    """A text, or a list of wrong fields with their locations (FastAPI)."""
+    """A text, or a list of wrong fields with their locations (FastAPI); before it, the parameter that it is about."""
     names = ("message", "detail", "msg", "error_description", "errorMessage")
-    return next((str(error[name]) for name in names if error.get(name)), "")
+    message = next((str(error[name]) for name in names if error.get(name)), "")
+    return f"{error['param']}: {message}" if isinstance(error.get("param"), str) else message

@@ -15,7 +15,7 @@ from yarl import URL
 
 from equipoise.errors import InputError
 from equipoise.models.chat.providers import Provider
-from equipoise.models.chat.wire import WIRE_FORMATS, WireFormat
+from equipoise.models.chat.wire import ANTHROPIC
 from equipoise.models.redact import REDACTED, is_secret, looks_like_key
 
 VERSION = re.compile(r"/v\d|/openai")
@@ -37,14 +37,9 @@ class Endpoint:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
-    def wire_format(self) -> WireFormat:
-        """The wire format that the endpoint speaks."""
-        return WIRE_FORMATS[self.provider.protocol]
-
-    @property
     def suggestion(self) -> str:
         """What may be wrong with the address, as the end of a sentence; empty if nothing is obvious."""
-        path = self.url.path.removesuffix(self.wire_format.path).rstrip("/")
+        path = self.url.path.removesuffix(self.provider.wire_format.path).rstrip("/")
         if self.provider.api_version is not None or VERSION.search(path):
             return ""
         return f" (does the base URL lack /v1? --base-url {self.base_url.partition('?')[0]}/v1)"
@@ -124,14 +119,14 @@ def is_loopback(url: URL) -> bool:
 
 def _request_url(provider: Provider, model: str, base: URL) -> URL:
     """Complete a base URL with the parts that its provider needs and the user may leave out."""
-    endpoint_path = WIRE_FORMATS[provider.protocol].path
+    endpoint_path = provider.wire_format.path
     path = base.raw_path.rstrip("/")
     query = base.query.copy()
     if provider.api_version is not None and not path.endswith(("/v1", "/v1" + endpoint_path)):
         query.setdefault("api-version", provider.api_version)
         if "/deployments/" not in path:
             path += f"/openai/deployments/{quote(model, safe='')}"
-    if provider.protocol == "anthropic" and not path.endswith(("/v1", endpoint_path)):
+    if provider.wire_format is ANTHROPIC and not path.endswith(("/v1", endpoint_path)):
         path += "/v1"
     if not path.endswith(endpoint_path):
         path += endpoint_path

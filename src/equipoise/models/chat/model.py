@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import NamedTuple, Self
 
 import aiohttp
@@ -22,7 +21,7 @@ from yarl import URL
 from equipoise.errors import InputError
 from equipoise.models.chat.endpoint import Endpoint, find_proxy, resolve_endpoint
 from equipoise.models.chat.providers import Provider, parse_model_name
-from equipoise.models.chat.responses import KeyRefused, Outcome, Response, Responses
+from equipoise.models.chat.responses import KeyRefused, Outcome, Responses
 from equipoise.models.chat.transport import CheckedConnector, describe_failure, read_body
 from equipoise.models.chat.wire import Body, Parameters, continue_answer
 from equipoise.models.programs import is_sendable, parse_command, print_key
@@ -44,21 +43,12 @@ MAX_ANSWER_BYTES = 16 * 2**20
 MAX_ERROR_BYTES = 2**18
 CONNECT_TIMEOUT = 4.0
 DEFAULT_DEADLINE = 120.0
-RESERVED_HEADERS = (
-    *("accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"),
-    *("transfer-encoding", "proxy-authorization", "expect", "upgrade"),
-)
-"""Headers that the transport fills in itself."""
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 COUNTING = "Count from one to five in words, without commas."
 COUNTED, COUNTED_NEXT = "one two three", "four"
 """Whoever goes on with this answer says this word; whoever begins a new one says another."""
 CERTAIN = 0.5
 """The probability that the word must have."""
-HOW_TO_CONTINUE = (
-    "Start a run without --probabilities, or only with probes that need no opening of the answer (docs/endpoints.md "
-    "names them), or serve the model with what goes on with answers: llama.cpp, or vLLM as vllm/MODEL."
-)
 
 
 def connect(
@@ -89,22 +79,20 @@ def connect(
         provider = replace(provider, key_variable=key_variable)
     endpoint = resolve_endpoint(provider, model, base_url, allow_secret_url=allow_secret_url)
     if sampling.max_tokens is None:
-        sampling = replace(sampling, max_tokens=endpoint.wire_format.max_tokens)
+        sampling = replace(sampling, max_tokens=endpoint.provider.wire_format.max_tokens)
     if key_command is not None:
-        if key is not None or key_variable is not None:
-            raise InputError("Give a key command or a variable that holds the key, not both.")
         chosen = Key(None, "the key command", parse_command(key_command, "The key command"))
     else:
         # A provider's name with another address: whether a key is needed there is not known, so none is demanded.
         is_needed = key_variable is not None or base_url is None or provider.base_url is None
         carries_key = any(given.lower() in ("authorization", provider.key_header.lower()) for given in headers)
         chosen = _find_key(name, provider, key, environ, needed=is_needed and not carries_key)
-    if endpoint.is_exposed and not allow_insecure:
-        _refuse_exposure(endpoint, chosen, headers)
-    certificates = environ.get("SSL_CERT_FILE")
-    if endpoint.url.scheme == "https" and certificates and not Path(certificates).is_file():
-        # The system would silently trust nobody.
-        raise InputError(f"SSL_CERT_FILE names a file of certificates that is not there: {certificates}")
+    if endpoint.is_exposed and not allow_insecure and (chosen.source or headers or endpoint.secrets):
+        raise InputError(
+            f"A key or another secret would cross the network unencrypted to {endpoint.url.host}: that in "
+            f"{chosen.source or next(iter(headers), 'the base URL')}. Use https, or --allow-insecure if you trust the "
+            "network."
+        )
     proxy = find_proxy(endpoint.url, environ)
     return ChatModel(name, endpoint, sampling, chosen, headers, proxy, deadline)
 
@@ -136,7 +124,7 @@ class ChatModel(Model):
         self._key_command = key.command
         self._proxy = proxy
         self._deadline = deadline
-        self._format = endpoint.wire_format
+        self._format = endpoint.provider.wire_format
         self._headers = CIMultiDict(
             {"Accept": "application/json", "Accept-Encoding": "identity", "Content-Type": "application/json"}
             | {"User-Agent": "equipoise", **self._format.headers}
@@ -163,11 +151,6 @@ class ChatModel(Model):
         self._renewing = asyncio.Lock()
         if sampling.seed is not None and "seed" not in self._format.sampling:
             self.notes.append(f"{endpoint.provider.name} has no parameter seed: it is not sent.")
-        if key.value and endpoint.basic_auth and endpoint.provider.key_header == "Authorization":
-            self.notes.append("The user and password of the base URL are sent instead of the key.")
-
-    def __repr__(self) -> str:
-        return f"ChatModel({self.name!r}, {self.settings['base_url']!r})"
 
     def continue_after(self, dropped: Collection[str]) -> None:
         """Go on with a run that has answers, without the parameters that were dropped before its first one."""
@@ -195,30 +178,27 @@ class ChatModel(Model):
         """Send one request; before the first answer, one more for each parameter that the endpoint rejects."""
         messages = self._format.messages(prompt, self._sampling.system_for(system))
         if asking.opening:
-            async with self._checking:
-                await self._check_continuation()
-            messages = self._begin_answer(messages, asking.opening)
+            await self._check_continuation()
+            messages = continue_answer(messages, asking.opening, self._endpoint.provider.continuing)
         return await self._ask(messages, asking)
-
-    def _begin_answer(self, messages: Body, opening: str) -> Body:
-        continuing = self._endpoint.provider.continuing
-        if continuing is None:
-            raise NoProbabilities(f"{self.name} begins a new answer instead of going on with one. {HOW_TO_CONTINUE}")
-        return continue_answer(messages, opening, continuing)
 
     async def _check_continuation(self) -> None:
         """Once, see whether the endpoint goes on with an answer that is begun: what comes next is certain."""
-        if self._continues:
-            return
-        messages = self._begin_answer(self._format.messages(COUNTING, None), COUNTED)
-        reply = await self._ask(messages, Asking(max_tokens=1, opening=COUNTED))
-        tokens = [entry for entry in reply.first_token or [] if COUNTED_NEXT in str(entry["token"]).lower()]
-        if sum(float(entry["p"]) for entry in tokens) < CERTAIN:
+        async with self._checking:
+            if self._continues:
+                return
+            question = self._format.messages(COUNTING, None)
+            messages = continue_answer(question, COUNTED, self._endpoint.provider.continuing)
+            reply = await self._ask(messages, Asking(max_tokens=1, opening=COUNTED))
+            tokens = [entry for entry in reply.first_token or [] if COUNTED_NEXT in str(entry["token"]).lower()]
+            self._continues = sum(float(entry["p"]) for entry in tokens) >= CERTAIN
+        if not self._continues:
             raise NoProbabilities(
-                f"{self.name} does not go on with an answer that is begun for it: asked to count to five, "
-                f"with {COUNTED!r} said already, it does not say {COUNTED_NEXT!r}. {HOW_TO_CONTINUE}"
+                f"{self.name} does not go on with an answer that is begun for it: asked to count to five, with "
+                f"{COUNTED!r} said already, it does not say {COUNTED_NEXT!r}. Start a run without --probabilities, or "
+                "only with probes that need no opening of the answer (docs/endpoints.md names them), or serve the "
+                "model with what goes on with answers: llama.cpp, or vLLM as vllm/MODEL."
             )
-        self._continues = True
 
     async def _ask(self, messages: Body, asking: Asking) -> Reply:
         may_renew = bool(self._key_command)
@@ -248,7 +228,6 @@ class ChatModel(Model):
         if key and key_header not in self._headers:
             headers = {key_header: f"Bearer {key}" if key_header == "Authorization" else key}
         started = time.monotonic()
-        is_compressed = False
         try:
             async with self._session.post(
                 self._endpoint.url,
@@ -257,8 +236,7 @@ class ChatModel(Model):
                 allow_redirects=False,
                 proxy=self._proxy,
             ) as response:
-                status, is_compressed = response.status, "Content-Encoding" in response.headers
-                limit = MAX_ANSWER_BYTES if status < 300 else MAX_ERROR_BYTES
+                limit = MAX_ANSWER_BYTES if response.status < 300 else MAX_ERROR_BYTES
                 data = await read_body(response, limit)
         except aiohttp.ConnectionTimeoutError:
             return self._responses.lose(f"no connection to {self._endpoint.url.host} in time")
@@ -266,15 +244,12 @@ class ChatModel(Model):
             detail = f"no complete answer within {self._deadline:g} s"
             return TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except (aiohttp.ClientError, OSError) as error:
-            if is_compressed and isinstance(error, aiohttp.ClientPayloadError):
-                return self._responses.reject(b"", "the compressed body is damaged")
             problem, is_lasting = describe_failure(error)
             return Refused(self._redactor.redact(problem)) if is_lasting else self._responses.lose(problem)
         latency = time.monotonic() - started
-        if status < 300 and len(data) > limit:
+        if response.status < 300 and len(data) > limit:
             return Reply(status=Status.TOO_LARGE, detail=f"more than {limit:,} bytes", latency=latency)
-        came = Response(status, response.headers, data[:limit], latency)
-        return self._responses.interpret(came, parameters, asking)
+        return self._responses.interpret(response, data[:limit], latency, parameters, asking)
 
 
 # What is checked before anything is sent
@@ -292,13 +267,11 @@ def _refuse_missing_secrets(sampling: Sampling) -> None:
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:
-    """Refuse headers that cannot be sent. Their values are not shown: they may be secrets."""
+    """Refuse headers that cannot be sent. They are not shown: they may be secrets."""
     for name, value in headers.items():
-        is_free = HEADER_NAME.fullmatch(name) and name.lower() not in RESERVED_HEADERS
-        if not is_free or not (value.isascii() and value.isprintable()) or value != value.strip():
+        if not HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
             raise InputError(
-                "A header cannot be sent. Names are as in X-Organisation=42, and none that equipoise fills in itself; "
-                "values are printable ASCII on one line."
+                "A header cannot be sent. Names are as in X-Organisation=42, values are printable ASCII on one line."
             )
 
 
@@ -314,16 +287,3 @@ def _find_key(name: str, provider: Provider, given: str | None, environ: Mapping
             "variable, name another with --key-variable, or give a command that prints it with --key-command."
         )
     return Key(key, source) if key else Key(None, None)
-
-
-def _refuse_exposure(endpoint: Endpoint, key: Key, headers: Mapping[str, str]) -> None:
-    """Refuse to send a secret unencrypted to another machine."""
-    secrets = [f"The header {name}" for name in headers]
-    secrets += ["The secret in the base URL"] if endpoint.secrets else []
-    if key.source:
-        secrets.insert(0, f"The key from {key.source}")
-    if secrets:
-        raise InputError(
-            f"{secrets[0]} would cross the network unencrypted to {endpoint.url.host}. "
-            "Use https, or --allow-insecure if you trust the network."
-        )

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from equipoise.errors import InputError, UnknownName
-
-ProtocolName = Literal["openai", "anthropic"]
-Continuing = Literal["message", "option", "prefix"]
-"""How an endpoint is asked to go on with an answer: by a message of the assistant that comes last, with an option of
-the request beside it (`continue_final_message`), or with a mark on that message (`prefix`)."""
+from equipoise.models.chat.wire import ANTHROPIC, OPENAI, Continuing, WireFormat
 
 
 @dataclass(frozen=True)
@@ -21,7 +16,7 @@ class Provider:
     base_url: str | None
     key_variable: str | None = None
     """The environment variable of the key; None where no key is needed."""
-    protocol: ProtocolName = "openai"
+    wire_format: WireFormat = OPENAI
     key_header: str = "Authorization"
     """The header that carries the key; in `Authorization` it is sent as a bearer token."""
     api_version: str | None = None
@@ -36,7 +31,7 @@ class Provider:
 _PROVIDERS = (
     Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", continuing=None),
     Provider(
-        "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", protocol="anthropic", key_header="x-api-key"
+        "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", wire_format=ANTHROPIC, key_header="x-api-key"
     ),
     Provider("azure", None, "AZURE_OPENAI_API_KEY", key_header="api-key", api_version="2024-10-21", continuing=None),
     # The address of these two holds a region or an account, so --base-url is needed.
@@ -65,9 +60,6 @@ _PROVIDERS = (
     Provider("vllm", "http://127.0.0.1:8000/v1", self_hosted=True, continuing="option"),
     Provider("custom", None, self_hosted=True),
 )
-
-_THINKING_IN_TEMPLATE = ("llamacpp", "sglang", "vllm")
-"""Servers that pass options on to the model's own chat template."""
 
 PROVIDERS = {provider.name: provider for provider in _PROVIDERS}
 """All providers by name. `custom` is any other endpoint that speaks the OpenAI protocol."""
@@ -105,7 +97,7 @@ def parse_model_name(name: str) -> tuple[Provider, str]:
 
 def reasoning_option(name: str) -> str:
     """The option by which most models of a provider reason less, for a message; it may not fit every model."""
-    if name.partition("/")[0] in _THINKING_IN_TEMPLATE:
+    if name.startswith(("llamacpp/", "sglang/", "vllm/")):  # which pass options on to the model's own chat template
         return """--extra '{"chat_template_kwargs": {"enable_thinking": false}}'"""
     if name.startswith("openrouter/"):
         return """--extra '{"reasoning": {"effort": "low"}}'"""

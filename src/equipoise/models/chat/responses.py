@@ -6,16 +6,16 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from yarl import URL
+from aiohttp import ClientResponse
 
 from equipoise.detect.visible import has_visible_text
 from equipoise.models.bodies import UNREADABLE, read_reply
 from equipoise.models.chat.endpoint import Endpoint
 from equipoise.models.chat.transport import PROXY_LOGIN_NEEDED, parse_json, retry_after
 from equipoise.models.chat.wire import FEWER_TOP_LOGPROBS, Body, Parameters
-from equipoise.models.failures import ReportedError, classify, find_rejected_parameter, read_reported
+from equipoise.models.failures import ReportedError, classify, read_reported
 from equipoise.models.protocol import Asking, FirstToken, NoProbabilities, NotServed, Refused, Reply, TransientFault
 from equipoise.models.redact import Redactor, excerpt
 from equipoise.schema import ABORT_REASONS, FILTER_REASONS, LENGTH_REASONS, Status
@@ -44,15 +44,6 @@ class KeyRefused(Refused):
     """The key was refused, or none was sent. Another one may be taken."""
 
 
-class Response(NamedTuple):
-    """What came back, with the body up to its limit."""
-
-    status: int
-    headers: Mapping[str, str]
-    data: bytes
-    latency: float
-
-
 class Responses:
     """Interprets the responses of one endpoint. All that it gives is free of secrets."""
 
@@ -69,36 +60,37 @@ class Responses:
         self._redactor = redactor
         self._gave_probabilities = False
 
-    def interpret(self, response: Response, sent: Body, asking: Asking) -> Outcome:
-        """The outcome of a request with these parameters."""
+    def interpret(self, response: ClientResponse, data: bytes, latency: float, sent: Body, asking: Asking) -> Outcome:
+        """The outcome of a request with these parameters, given the body of its response up to a limit."""
         if 300 <= response.status < 400:
-            return self._refuse_redirect(response)
-        document = parse_json(response.data)
-        error = read_reported(document, response.status, response.data)
+            where = excerpt(self._redactor.redact(response.headers.get("Location", "itself")), 100)
+            return Refused(
+                f"The endpoint {self._url} redirects to {where} (HTTP {response.status}). That was not followed, "
+                "because the key would go there too. If it is right, give that address with --base-url."
+            )
+        document = parse_json(data)
+        error = read_reported(document, response.status, data)
         if error is not None:
             error = replace(error, message=self._redactor.redact(error.message))
-            return self._interpret_error(error, response, sent, asking)
+            return self._interpret_error(error, response.headers, sent, asking)
         try:
             reply = read_reply(document) if isinstance(document, dict) else None
         except UNREADABLE:
             reply = None
         if reply is None:
             problem = "not JSON" if document is None else "JSON without an answer"
-            if document is None and response.data.lstrip()[:1] == b"<":
+            if document is None and data.lstrip()[:1] == b"<":
                 problem = f"a web page{self._suggestion or ', not JSON'}"
-            return self.reject(response.data, f"HTTP {response.status}: {problem}")
-        reply = self._redact(reply, response.latency)
+            return self.reject(data, f"HTTP {response.status}: {problem}")
+        reply = self._redact(reply, latency)
         if reply.status == Status.HTTP_ERROR:
             return TransientFault(reply, kind="server")
         if reply.finish_reason and reply.finish_reason.lower() not in KNOWN_REASONS:
-            self._note_once(
-                "The endpoint gives finish reasons that are not known here",
-                f", such as {excerpt(reply.finish_reason, 60)!r}; they are stored as they come.",
-            )
+            self._note_once("The endpoint gives finish reasons that are not known here. They are stored as they come.")
         if reply.status == Status.FILTERED:
             return reply
         if asking.probabilities:
-            tokens = self._read_probabilities(reply, document, response.data)
+            tokens = self._read_probabilities(reply, document, data)
             if not isinstance(tokens, list):
                 return tokens
             # The text does not matter: it is only one of the tokens that could have come.
@@ -127,27 +119,23 @@ class Responses:
         redacted: dict[str, Any] = {name: self._redactor.redact(text) for name, text in texts.items()}
         return replace(reply, latency=latency, **redacted)
 
-    def _interpret_error(self, error: ReportedError, response: Response, sent: Body, asking: Asking) -> Outcome:
+    def _interpret_error(self, error: ReportedError, headers: Mapping[str, str], sent: Body, asking: Asking) -> Outcome:
         """The outcome of an error. A parameter that is rejected is dropped, and the request is sent again."""
-        is_about_probabilities = "logprob" in f"{error.param} {error.message}".lower()
-        if asking.probabilities and is_about_probabilities and error.status in (400, 422, 501):
+        if asking.probabilities and "logprob" in error.message.lower() and error.status in (400, 422, 501):
             if "top_logprobs" not in error.message or sent["top_logprobs"] <= FEWER_TOP_LOGPROBS:
                 return self._refuse_probabilities(f"it says: {excerpt(error.message)}")
             self._parameters.top_logprobs = FEWER_TOP_LOGPROBS
             return None
-        rejected = find_rejected_parameter(error, self._parameters.droppable(sent))
-        if rejected is not None:
-            new_name = self._parameters.drop(rejected)
-            consequence = f"it is sent as {new_name}" if new_name else "it is no longer sent"
-            self._note_once(f"The endpoint rejects {self._redactor.redact(rejected)}: {consequence}.")
+        if note := self._parameters.drop_rejected(error, sent):
+            self._note_once(self._redactor.redact(note))
             return None
-        wait = retry_after(response.headers, error.message)
+        wait = retry_after(headers, error.message)
         detail = f"HTTP {error.status}: {excerpt(error.message) or 'no message'}"
         if error.status == 407:
             return Refused(f"{PROXY_LOGIN_NEEDED} It says: {detail}")
         match meaning := classify(error, says_when=wait is not None):
             case "filtered" | "context_length":
-                return Reply(status=Status(meaning), detail=detail, latency=response.latency)
+                return Reply(status=Status(meaning), detail=detail)
             case "quota":
                 return Refused(
                     f"The quota of {self._name} is exhausted (quota, not rate limit). The endpoint says: {detail}"
@@ -167,17 +155,6 @@ class Responses:
             return f"The key was refused; it came from {source}."
         variable = self._endpoint.provider.key_variable or "a variable named with --key-variable"
         return f"A key is needed and none was sent. It is looked for in {variable}."
-
-    def _refuse_redirect(self, response: Response) -> Refused:
-        try:
-            host = URL(response.headers.get("Location", "")).host or "itself"
-        except ValueError:
-            host = "an address that cannot be read"
-        return Refused(
-            f"The endpoint {self._url} redirects to {excerpt(self._redactor.redact(host), 100)} (HTTP "
-            f"{response.status}). That was not followed, because the key would go there too. If it is right, give that "
-            "address with --base-url."
-        )
 
     def _read_probabilities(self, reply: Reply, document: Any, data: bytes) -> FirstToken | TransientFault | Refused:
         """The first tokens. An endpoint that gives none with its first answer is refused: it will not do so later."""
@@ -204,9 +181,9 @@ class Responses:
             "--probabilities, or serve the model with what gives them: llama.cpp, vLLM and others."
         )
 
-    def _note_once(self, note: str, example: str = "") -> None:
-        if not any(known.startswith(note) for known in self.notes):
-            self.notes.append(note + example)
+    def _note_once(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
 
 def _without_answer(reply: Reply) -> Reply:

@@ -66,27 +66,24 @@ def describe_failure(error: Exception) -> tuple[str, bool]:
 
     In words of our own: some of aiohttp's messages hold the request and its key.
     """
-    if isinstance(error, aiohttp.ClientHttpProxyError):
-        if error.status == 407:
+    match error:
+        case aiohttp.ClientHttpProxyError(status=407):
             return PROXY_LOGIN_NEEDED, True
-        hint = "Hosts that need no proxy belong into NO_PROXY"
-        return f"the proxy refuses to connect: HTTP {error.status}. {hint}", error.status < 500
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return (
-            f"No TLS with {error.host}:{error.port}: {error.certificate_error}. The certificate is not trusted here. "
-            "If your network or your server has a certificate authority of its own, put its certificate into a file "
-            "and name that: SSL_CERT_FILE=ca.pem"
-        ), True
-    if isinstance(error, aiohttp.ClientConnectorError):
-        proxy = "the proxy " if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
-        problem = error.os_error.strerror or error.os_error
-        return f"cannot connect to {proxy}{error.host}:{error.port}: {problem}", False
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return "the connection broke: the body was cut off", False
-    if isinstance(error, aiohttp.ClientResponseError):
-        return f"the response is not HTTP: {error.message}", False
-    reason = error.strerror if isinstance(error, OSError) else None
-    return f"the connection broke: {reason or type(error).__name__}", False
+        case aiohttp.ClientHttpProxyError(status=status):
+            hint = "Hosts that need no proxy belong into NO_PROXY"
+            return f"the proxy refuses to connect: HTTP {status}. {hint}", status < 500
+        case aiohttp.ClientConnectorCertificateError():
+            return (
+                f"No TLS with {error.host}:{error.port}: {error.certificate_error}. The certificate is not trusted "
+                "here. If your network or your server has a certificate authority of its own, put its certificate "
+                "into a file and name that: SSL_CERT_FILE=ca.pem"
+            ), True
+        case aiohttp.ClientConnectorError(os_error=problem):
+            proxy = "the proxy " if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
+            return f"cannot connect to {proxy}{error.host}:{error.port}: {problem.strerror or problem}", False
+        case aiohttp.ClientResponseError(message=message):
+            return f"the response is not HTTP: {message}", False
+    return f"the connection broke: {getattr(error, 'strerror', None) or type(error).__name__}", False
 
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
@@ -95,11 +92,10 @@ def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     The value is finite and not negative. It may be 0, so whoever waits must have a backoff of their own.
     """
     now = _parse_date(headers.get("Date", "")) or time.time()
-    milliseconds = _parse_wait(headers.get("retry-after-ms", ""), now)
     said = _WAIT_IN_MESSAGE.search(message)
     resets = [_parse_wait(text, now) for name, text in headers.items() if name.lower().startswith("x-ratelimit-reset")]
     waits = (
-        None if milliseconds is None else milliseconds / 1000,
+        _parse_wait(f"{headers.get('retry-after-ms', '')}ms", now),
         _parse_wait(headers.get("Retry-After", ""), now),
         _parse_wait(said[1] if said else "", now),
         # The endpoint does not say which of its limits was reached. The shortest is right or costs one more 429; the

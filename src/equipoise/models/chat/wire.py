@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from equipoise.models.chat.providers import Continuing
+from equipoise.models.failures import ReportedError, find_rejected_parameter
 from equipoise.models.protocol import Asking, Sampling
 
 Body = dict[str, Any]
+Continuing = Literal["message", "option", "prefix"]
+"""How an endpoint is asked to go on with an answer: by a message of the assistant that comes last, with an option of
+the request beside it (`continue_final_message`), or with a mark on that message (`prefix`)."""
 
 TOP_LOGPROBS, FEWER_TOP_LOGPROBS = 20, 5
 """How many of the most probable first tokens are asked for: the most that endpoints give; fewer if one refuses."""
@@ -63,18 +66,13 @@ ANTHROPIC = WireFormat(
     system_field=True,
     max_tokens=4096,
 )
-WIRE_FORMATS = {"openai": OPENAI, "anthropic": ANTHROPIC}
 
 
-def continue_answer(messages: Body, opening: str, continuing: Continuing) -> Body:
+def continue_answer(messages: Body, opening: str, continuing: Continuing | None) -> Body:
     """The messages with an answer that is begun, in the way in which the endpoint is asked to go on with it."""
-    begun: Body = {"role": "assistant", "content": opening}
-    if continuing == "prefix":
-        begun["prefix"] = True
-    body = {**messages, "messages": [*messages["messages"], begun]}
-    if continuing == "option":
-        body |= {"continue_final_message": True, "add_generation_prompt": False}
-    return body
+    begun = {"role": "assistant", "content": opening} | ({"prefix": True} if continuing == "prefix" else {})
+    option = {"continue_final_message": True, "add_generation_prompt": False} if continuing == "option" else {}
+    return {**messages, "messages": [*messages["messages"], begun], **option}
 
 
 class Parameters:
@@ -101,13 +99,15 @@ class Parameters:
                 body[new_name] = value
         return body
 
-    def droppable(self, sent: Body) -> set[str]:
-        """The parameters of a request that may be dropped."""
-        fixed = {"model"} if self._format.max_tokens is None else {"model", "max_tokens"}
-        return set() if self.settled else set(sent) - fixed
+    def drop(self, parameter: str) -> str:
+        """Stop sending a parameter as it is, and say so."""
+        is_renamed = parameter == "max_tokens" and "max_completion_tokens" not in self._sampling.extra
+        self.dropped[parameter] = "max_completion_tokens" if is_renamed else None
+        consequence = "sent as max_completion_tokens" if is_renamed else "no longer sent"
+        return f"The endpoint rejects {parameter}: it is {consequence}."
 
-    def drop(self, parameter: str) -> str | None:
-        """Stop sending a parameter as it is, and return the name that it is sent under instead."""
-        renamed = parameter == "max_tokens" and "max_completion_tokens" not in self._sampling.extra
-        self.dropped[parameter] = "max_completion_tokens" if renamed else None
-        return self.dropped[parameter]
+    def drop_rejected(self, error: ReportedError, sent: Body) -> str | None:
+        """Drop the parameter that an error rejects, if that may still be, and say so; None if there is none."""
+        fixed = {"model"} if self._format.max_tokens is None else {"model", "max_tokens"}
+        rejected = None if self.settled else find_rejected_parameter(error, set(sent) - fixed)
+        return self.drop(rejected) if rejected else None

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -90,7 +89,7 @@ class EmbeddedModel(Model):
             "weights": str(self._weights),
             "context": CONTEXT,
             "slots": self._slots,
-            "threads": _count_usable_cores(),
+            "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
             "key": key,
         }
         self._log = self._resources.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - `_resources` is one
@@ -101,7 +100,6 @@ class EmbeddedModel(Model):
                 stdout=subprocess.PIPE,
                 stderr=self._log,
                 start_new_session=True,  # so that Ctrl-C does not reach it
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same for Windows
             )
         except OSError as error:
             raise Refused(f"No process can be started for the model {self._weights}: {error}.") from error
@@ -133,9 +131,9 @@ class EmbeddedModel(Model):
         code = await self._end()
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         self._log.seek(0)
-        lines = [excerpt(line, MAX_LOG_LINE) for line in self._log.read().decode(errors="replace").splitlines()]
-        log = "".join(f"\n  {line}" for line in list(filter(None, lines))[-KEPT_LOG_LINES:]) or " nothing"
-        return f"The process of the model {self._weights} {how}.\nThe end of its log:{log}"
+        lines = self._log.read().decode(errors="replace").splitlines()[-KEPT_LOG_LINES:]
+        log = "\n  ".join(["The end of its log:", *(excerpt(line, MAX_LOG_LINE) for line in lines)])
+        return f"The process of the model {self._weights} {how}.\n{log}"
 
     def _make_chat(self, address: str, key: str | None) -> ChatModel:
         return connect(
@@ -168,8 +166,3 @@ def prepare_embedded(
     else:
         raise UnknownName("embedded model", name, CATALOGUE)
     return EmbeddedModel(name=name, weights=weights, sha256=sha256, slots=slots, sampling=sampling, deadline=deadline)
-
-
-def _count_usable_cores() -> int:
-    affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -61,17 +61,14 @@ def _start_server(*, weights: str, context: int, slots: int, threads: int, key: 
     # No caches: an answer must not depend on earlier prompts, and memory must not grow with them.
     params.cache_prompt = params.cache_idle_slots = False
     params.cache_ram_mib = 0
-    _set_default_sampling(params.sampling, llama.common_params_sampling_config)
-    return llama.Server(params)
-
-
-def _set_default_sampling(sampling: Any, config: Any) -> None:
-    """Draw from the model's own distribution, as the large endpoints do, unless a request says otherwise."""
+    # Drawn from the model's own distribution, as by the large endpoints, unless a request says otherwise.
+    sampling = params.sampling
     sampling.temp = sampling.top_p = 1.0
     sampling.top_k, sampling.min_p = 0, 0.0
     # Marked as set by the user; otherwise recommendations in the GGUF file would replace them.
     for name in ("TEMP", "TOP_P", "TOP_K", "MIN_P"):
-        sampling.user_sampling_config |= config[f"COMMON_PARAMS_SAMPLING_CONFIG_{name}"]
+        sampling.user_sampling_config |= llama.common_params_sampling_config[f"COMMON_PARAMS_SAMPLING_CONFIG_{name}"]
+    return llama.Server(params)
 
 
 def _exit_when_stdin_closes() -> None:
