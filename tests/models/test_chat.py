@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from equipoise.errors import BadParameter
 from equipoise.models.failures import find_rejected_parameter, read_reported
 from equipoise.models.protocol import Reply, Sampling, TransientFault
 from equipoise.schema import Status
-from serving.asking import PROTOCOLS, Outcome, ask, ask_with_response, connect_to, outcome_of
+from serving.asking import PROTOCOLS, ask, ask_with_response, connect_to
 from serving.faults import WHOLE, send_bytes
 from serving.faulty import FaultyServer, sealed
 
@@ -156,41 +155,26 @@ def test_rejected_parameters_are_renamed_or_dropped_once_for_all_requests() -> N
 
 
 @pytest.mark.fault("E27")
-def test_after_the_first_answer_no_parameter_is_dropped() -> None:
-    """One stray 400 must not change how the rest of the prompts is asked."""
-    with FaultyServer() as server:
-
-        async def ask_around_a_rejection() -> list[Outcome]:
-            async with connect_to(server, sampling=Sampling(temperature=0.7)) as model:
-                outcomes = [await outcome_of(model, "First?")]
-                server.rejects = frozenset({"temperature"})
-                outcomes.append(await outcome_of(model, "Second?"))
-                server.rejects = frozenset()
-                assert model.notes == []
-                return [*outcomes, await outcome_of(model, "Third?")]
-
-        first, second, third = asyncio.run(ask_around_a_rejection())
-    assert isinstance(first, Reply)
-    assert isinstance(third, Reply)
-    assert isinstance(second, TransientFault)
-    assert second.kind == "client"
-    assert "temperature" in str(second)
-    assert [request.body["temperature"] for request in server.received] == [0.7] * 3
-
-
-@pytest.mark.fault("E27")
-def test_a_run_that_has_answers_drops_what_it_dropped_before_them_and_nothing_else() -> None:
+@pytest.mark.parametrize("resumed", [False, True])
+def test_after_the_first_answer_no_parameter_is_dropped(resumed: bool) -> None:
+    """One stray 400 must not change how the rest of the prompts is asked, nor those of a run that goes on."""
     with FaultyServer(rejects=frozenset({"seed", "max_tokens"})) as server:
         model = connect_to(server, sampling=SAMPLING)
-        model.continue_after(["seed", "max_tokens"])
-        [again] = ask(model)
-        assert (server.total, server.received[-1].body["max_completion_tokens"]) == (1, 50)
+        if resumed:
+            model.continue_after(["seed", "max_tokens"])
+        [first] = ask(model)
+        assert (server.total, server.received[-1].body["max_completion_tokens"]) == (1 if resumed else 3, 50)
         server.rejects = frozenset({"temperature"})
         [stray] = ask(model)
-    assert isinstance(again, Reply)
+        server.rejects = frozenset()
+        [last] = ask(model)
+    assert isinstance(first, Reply)
+    assert isinstance(last, Reply)
     assert isinstance(stray, TransientFault)
     assert stray.kind == "client"
-    assert model.notes == []
+    assert "temperature" in str(stray)
+    assert {request.body["temperature"] for request in server.received} == {0.5}
+    assert len(model.notes) == (0 if resumed else 2)
 
 
 def test_anthropic_has_no_seed_and_requires_a_limit() -> None:

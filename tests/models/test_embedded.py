@@ -100,19 +100,8 @@ def test_the_settings_hold_all_that_shapes_the_answers(cached: Settings) -> None
 
     found = settings(GREEDY)
     assert found == settings(GREEDY, "embedded/smollm2-135m")
-    assert found.pop("xllamacpp")
-    assert found == {
-        "model": "SmolLM2-135M-Instruct.Q4_1.gguf",
-        "sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        "context": 2048,
-        "slots": 8,
-        "temperature": 0,
-        "top_p": None,
-        "max_tokens": 4,
-        "seed": 1,
-        "system": None,
-        "extra": {},
-    }
+    assert (found["sha256"], found["slots"], found["seed"]) == (REGISTRY["smollm2"].sha256, 8, 1)
+    assert {"xllamacpp", "context", "model", "max_tokens", "system"} < found.keys()
     unasked, given = settings(Sampling()), settings(Sampling(temperature=1.0))
     assert (unasked["temperature"], unasked["extra"]) == (0.7, {"min_p": 0.05}), "at temperature 1 it rambles"
     assert (given["temperature"], given["extra"]) == (1.0, {})

@@ -14,16 +14,9 @@ from equipoise.models.chat.transport import retry_after
 from equipoise.models.redact import excerpt
 
 
-@pytest.mark.parametrize(
-    ("name", "provider", "model"),
-    [
-        ("openai/gpt-4o-mini", "openai", "gpt-4o-mini"),
-        ("ollama/llama3.2:1b", "ollama", "llama3.2:1b"),
-        ("fireworks/accounts/fireworks/models/x", "fireworks", "accounts/fireworks/models/x"),
-    ],
-)
-def test_a_name_is_split_into_provider_and_model(name: str, provider: str, model: str) -> None:
-    assert parse_model_name(name) == (PROVIDERS[provider], model)
+def test_a_name_is_split_into_provider_and_model() -> None:
+    name = "fireworks/accounts/fireworks/models/x"
+    assert parse_model_name(name) == (PROVIDERS["fireworks"], "accounts/fireworks/models/x")
 
 
 @pytest.mark.fault("U1")

@@ -32,19 +32,15 @@ HTTPS = "https://api.example.org/v1"
     ("url", "environ", "proxy"),
     [
         (HTTPS, {"HTTPS_PROXY": "http://p:3128"}, "http://p:3128"),
-        (HTTPS, {"HTTP_PROXY": "http://p:3128"}, None),
         ("http://api.example.org/v1", {"HTTP_PROXY": "http://p:3128"}, "http://p:3128"),
         (HTTPS, {"https_proxy": "http://small", "HTTPS_PROXY": "http://capital"}, "http://small"),
         (HTTPS, {"ALL_PROXY": "p:3128"}, "http://p:3128"),
         (HTTPS, {"HTTPS_PROXY": "http://u:secret@p:3128"}, "@p:3128"),
         (HTTPS, {"HTTPS_PROXY": "http://p", "NO_PROXY": "example.org"}, None),
         (HTTPS, {"HTTPS_PROXY": "http://p", "NO_PROXY": "x, .example.org"}, None),
-        (HTTPS, {"HTTPS_PROXY": "http://p", "NO_PROXY": "*"}, None),
         (HTTPS, {"HTTPS_PROXY": "http://p", "NO_PROXY": "api.example.org:443"}, None),
         ("https://badexample.org/v1", {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "example.org"}, "http://p:1"),
         ("http://127.0.0.1:8000/v1", {"HTTP_PROXY": "http://p", "ALL_PROXY": "http://p"}, None),
-        ("http://localhost:8000/v1", {"HTTP_PROXY": "http://p"}, None),
-        ("http://[::1]:8000/v1", {"HTTP_PROXY": "http://p"}, None),
         (HTTPS, {"HTTPS_PROXY": " "}, None),
     ],
 )
@@ -106,18 +102,16 @@ def test_a_proxy_gets_no_key_over_plain_http(monkeypatch: pytest.MonkeyPatch, tm
         (502, TransientFault, "HTTP 502"),
     ],
 )
-def test_a_tunnel_that_is_refused(status: int, expected: type[Exception], words: str) -> None:
+def test_a_tunnel_that_is_refused_and_a_proxy_that_is_not_there(
+    status: int, expected: type[Exception], words: str
+) -> None:
     with LoopbackProxy(9, refuses=status) as proxy:
         [outcome] = ask(through(proxy.url, "https://model.invalid/v1"))
         assert proxy.seen == ["CONNECT model.invalid:443 HTTP/1.1"]
     assert isinstance(outcome, expected)
     assert words in str(outcome)
-
-
-def test_a_proxy_that_is_not_there_is_named() -> None:
-    [outcome] = ask(through("http://127.0.0.1:9"))
-    assert isinstance(outcome, TransientFault)
-    assert "cannot connect to the proxy 127.0.0.1:9" in str(outcome)
+    [gone] = ask(through(proxy.url))
+    assert str(gone).startswith(f"cannot connect to the proxy 127.0.0.1:{proxy.port}")
 
 
 # TLS: in a process of its own, because the variable is read when the process starts
@@ -171,6 +165,8 @@ def test_headers_are_sent_and_their_values_are_secrets() -> None:
     assert answered.answer == "Your header is [redacted]"
     assert SECRET not in repr((model, model.settings, model.notes, answered))
     connect("openai/m", environ={}, headers={"Authorization": "Token x"})
+    with pytest.raises(InputError, match=r"would cross the network unencrypted .* that in X-Key"):
+        connect("custom/m", base_url="http://model.invalid/v1", environ={}, headers={"X-Key": SECRET})
 
 
 @pytest.mark.parametrize("headers", [{"a b": "x"}, {"": "x"}, {"X": f"{SECRET}\r\nY: z"}, {"X": "é"}])
@@ -178,11 +174,6 @@ def test_headers_that_cannot_be_sent_are_refused(headers: dict[str, str]) -> Non
     with pytest.raises(InputError) as problem:
         connect("custom/m", base_url="http://127.0.0.1:1/v1", environ={}, headers=headers)
     assert "canary" not in str(problem.value)
-
-
-def test_headers_do_not_cross_a_network_unencrypted() -> None:
-    with pytest.raises(InputError, match=r"would cross the network unencrypted .* that in X-Key"):
-        connect("custom/m", base_url="http://model.invalid/v1", environ={}, headers={"X-Key": SECRET})
 
 
 # Keys that a command prints
@@ -252,14 +243,6 @@ def test_a_command_that_fails_or_hangs_ends_in_a_message(code: str, monkeypatch:
             ask(connect("custom/m", base_url=server.url, environ={}, key_command=command))
         assert server.total == 0
     assert "canary" not in str(problem.value)
-
-
-def test_there_is_no_shell(tmp_path: Path) -> None:
-    command = f"{sys.executable} -c 'import sys; print(sys.argv[1][:1] + \"-key-0123456789\")' $HOME;touch {tmp_path}/x"
-    with FaultyServer() as server:
-        assert isinstance(ask(connect("custom/m", base_url=server.url, environ={}, key_command=command))[0], Reply)
-        assert server.received[-1].headers["Authorization"] == "Bearer $-key-0123456789"
-    assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize("command", ["", "echo 'x", "no-such-command-here x"])

@@ -133,16 +133,8 @@ def send_answer(text: str | None, **options: Any) -> Responder:
     return send_json(200, lambda exchange: exchange.message(text, **options))
 
 
-def send_error(
-    status: int, message: str, kind: str, *, anthropic: tuple[str, str] | None = None, **fields: str
-) -> Responder:
-    """An error; Anthropic may word it differently (`message`, `kind`)."""
-
-    def make(exchange: Exchange) -> object:
-        words = anthropic if exchange.anthropic and anthropic else (message, kind)
-        return exchange.error(*words, **fields)
-
-    return send_json(status, make)
+def send_error(status: int, message: str, kind: str, **fields: str) -> Responder:
+    return send_json(status, lambda exchange: exchange.error(message, kind, **fields))
 
 
 def send_rate_limit(header: Callable[[float], dict[str, str]], words: str = "Slow down.") -> Responder:
@@ -185,14 +177,6 @@ def make_gzip_bomb() -> bytes:
 async def redirect(exchange: Exchange) -> web.StreamResponse:
     where = str(exchange.request.url.with_path("/elsewhere").with_query(key=exchange.key))
     return web.Response(status=307, headers={"Location": where})
-
-
-def make_filtered(exchange: Exchange) -> object:
-    if exchange.anthropic:
-        return exchange.error("Output blocked by content filtering policy", "invalid_request_error")
-    words = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."
-    inner = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": {}}
-    return {"error": {"message": words, "code": "content_filter", "status": 400, "innererror": inner}}
 
 
 async def echo_malformed(exchange: Exchange) -> web.StreamResponse:
@@ -246,9 +230,6 @@ class Fault(Enum):
     NOT_AN_OBJECT = member(send_bytes(b'"She said yes."'))
     DAMAGED_GZIP = member(send_bytes(gzip.compress(WHOLE)[:10] + b"\xff" * 40, encoding="gzip"))
     # E10
-    ERROR_IN_200 = member(send_json(200, {"error": {"message": "Provider down", "code": 502}}))
-    RATE_LIMIT_IN_200 = member(send_error(200, "Slow down.", "rate_limit_error"))
-    KEY_IN_200 = member(send_error(200, "No.", "authentication_error", code="invalid_api_key"))
     NO_CHOICES = member(send_json(200, {"id": "response-1", "model": "test-model"}))
     BROKEN_OFF = member(send_answer("She sa", finish="error"))
     # E11
@@ -263,7 +244,7 @@ class Fault(Enum):
     ODD_FINISH = member(send_answer("She said yes.", finish="moonrise"))
     # E14
     FILTERED_200 = member(send_answer("She sa", finish="content_filter"))
-    FILTERED_400 = member(send_json(400, make_filtered))
+    FILTERED_400 = member(send_error(400, "Output blocked by content filtering policy", "invalid_request_error"))
     # E15
     HUGE = member(huge)
     GZIP_BOMB = member(send_bytes(make_gzip_bomb, encoding="gzip"))
@@ -277,13 +258,7 @@ class Fault(Enum):
     UNEXPECTED_ENDPOINT = member(send_json(200, {"error": "Unexpected endpoint or method. (POST /)"}))
     # E18
     CONTEXT_LENGTH = member(
-        send_error(
-            400,
-            "This model's maximum context length is 4096 tokens.",
-            "invalid_request_error",
-            anthropic=("prompt is too long: 250000 tokens > 200000 maximum", "invalid_request_error"),
-            code="context_length_exceeded",
-        )
+        send_error(400, "prompt is too long: 250000 tokens > 200000 maximum", "invalid_request_error")
     )
     # E19
     TEAPOT_418 = member(send_error(418, "I am a teapot.", "invalid_request_error"))
