@@ -86,7 +86,8 @@ class Responses:
         if reply.status == Status.HTTP_ERROR:
             return TransientFault(reply, kind="server")
         if reply.finish_reason and reply.finish_reason.lower() not in KNOWN_REASONS:
-            self._note_once("The endpoint gives finish reasons that are not known here. They are stored as they come.")
+            reason = excerpt(reply.finish_reason, 60)
+            self._note_once(f"The finish reason {reason!r} is not known here. It is stored as it comes.")
         if reply.status == Status.FILTERED:
             return reply
         if asking.probabilities:
