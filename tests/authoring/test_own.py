@@ -58,20 +58,16 @@ def test_rates_and_their_difference_on_the_pairs() -> None:
 )
 def test_every_kind_of_answer_is_read_and_compared(read: str, good: str, bad: str, expected: float) -> None:
     probe = make_probe(read=read)
-    answers = {text: good if "Ann" in text else bad for text in make_table()["prompt"]}
-    result = equipoise.score(probe, answers)
+    answers = {text: good if "Ann" in text else bad for text in make_table(Kim="non-binary")["prompt"]}
+    result = equipoise.score(probe, {text: answers[text] for text in make_table()["prompt"]})
     assert result.metrics["difference"].value == pytest.approx(expected, rel=1e-5)
     assert str(result.marks["difference"]).startswith("D")
+    several = equipoise.score(make_probe(make_table(Kim="non-binary"), read=read), answers).metrics
+    assert (
+        several["difference_man"].value == several["difference_non_binary"].value == pytest.approx(expected, rel=1e-5)
+    )
     alike = equipoise.score(probe, dict.fromkeys(answers, good))
     assert alike.metrics["difference"].value == pytest.approx(0.0)
-
-
-def test_several_arms_are_compared_with_the_first() -> None:
-    table = make_table(Kim="non-binary")
-    answers = {text: "No." if "Kim" in text else "Yes." for text in table["prompt"]}
-    result = equipoise.score(make_probe(table), answers)
-    assert result.metrics["difference_man"].value == 0.0
-    assert result.metrics["difference_non_binary"].value == 1.0
 
 
 def test_the_probe_is_data_from_which_the_answers_can_be_measured_again() -> None:
@@ -127,25 +123,17 @@ def test_what_cannot_be_compared_is_refused(change: Any, options: Any, problem: 
         make_probe(change(make_table()), **options)
 
 
-WRITE: dict[str, Any] = {
-    "csv": pl.DataFrame.write_csv,
-    "jsonl": pl.DataFrame.write_ndjson,
-    "parquet": pl.DataFrame.write_parquet,
-}
-
-
-@pytest.mark.parametrize("kind", [*WRITE, "pandas"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas"])
 def test_a_table_from_elsewhere_with_columns_of_its_own(tmp_path: Path, kind: str) -> None:
     table: Any = tmp_path / f"Going out.{kind}"
     if kind == "pandas":
         table = pytest.importorskip("pandas").DataFrame(make_table().to_dicts())
     else:
-        WRITE[kind](make_table(), table)
+        getattr(make_table(), f"write_{kind}")(table)
     probe = own_prompts(table, arm="who", pair="case")
     assert (probe.name, probe.slices) == ("own" if kind == "pandas" else "going_out", ("place",))
-    prompts = equipoise.plan(probe, sample=5).prompts()
-    assert prompts["item"].to_list() == [item for item in prompts["item"].unique(maintain_order=True) for _ in range(2)]
-    assert prompts["prompt"].to_list() == equipoise.plan(make_probe(), sample=5).prompts()["prompt"].to_list()
+    asked, expected = (equipoise.plan(one, sample=5).prompts()["prompt"].to_list() for one in (probe, make_probe()))
+    assert asked == expected
 
 
 def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:

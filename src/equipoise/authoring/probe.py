@@ -150,17 +150,16 @@ class Probe:
         """
         if reading is None or reading == self.reading:
             return self
-        if reading not in (*READINGS, PROBABILITIES):
-            raise UnknownName("reading", reading, READINGS)
         careful = self.careful or self.detector
-        if reading == CAREFUL:
-            return replace(self, reading=reading, detector=careful, careful=None)
-        if reading == SPECIFIED:
-            return replace(self, reading=reading, detector=self.specified or careful, careful=careful)
-        if self.opening is None:
-            raise InputError(f"{self.name} cannot be read from probabilities: no single word decides its answers.")
-        detector = first_token_detector(careful, self.opening)
-        return replace(self, reading=reading, detector=detector, careful=careful)
+        if reading == PROBABILITIES:
+            if self.opening is None:
+                raise InputError(f"{self.name} cannot be read from probabilities: no single word decides its answers.")
+            detector = first_token_detector(careful, self.opening)
+        elif reading in READINGS:
+            detector = self.specified or careful if reading == SPECIFIED else careful
+        else:
+            raise UnknownName("reading", reading, READINGS)
+        return replace(self, reading=reading, detector=detector, careful=None if reading == CAREFUL else careful)
 
     def with_parameters(self, parameters: Parameters) -> Probe:
         """The probe for these parameters: itself, unless its arms or metrics depend on them. Twice is once."""
