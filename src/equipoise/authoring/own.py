@@ -207,10 +207,11 @@ def _fill_people(text: str, pairs: list[tuple[str, tuple[str, ...]]]) -> pl.Data
     rows = []
     for number, template in enumerate(templates, start=1):
         slots = find_slots(template)
-        if not slots or not {slot.lower() for slot in slots} <= {"name", *PRONOUNS}:
+        used = {slot.lower() for slot in slots}
+        if not used or not used <= {"name", *PRONOUNS}:
             known = ", ".join(f"{{{slot}}}" for slot in ("name", *PRONOUNS))
             raise BadTemplate(f"Template {number} must have one or more of these slots, and no others: {known}.")
-        for place, (race, names) in enumerate(pairs if "{name}" in template else [("any", ("", ""))], start=1):
+        for place, (race, names) in enumerate(pairs if "name" in used else [("any", ("", ""))], start=1):
             words = {"name": names, **PRONOUNS}
             for side, gender in enumerate(GENDERS):
                 filled = {slot: _fit_case(words[slot.lower()][side], slot) for slot in slots}
