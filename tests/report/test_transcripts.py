@@ -44,6 +44,7 @@ KEYS = {
     "ArrowRight": (39, ""),
     "ArrowDown": (40, ""),
 }
+PAGE_NUMBER = "document.getElementById('page').textContent"
 FOUND = "[...(CSS.highlights.get('found') || [])].map(range => range.toString())"
 
 
@@ -85,177 +86,122 @@ def html(path: Path) -> Path:
     return out
 
 
-def use(html: Path, steps: Callable[[Page], Awaitable[Any]], **look: Any) -> Any:
-    """What the steps give on the opened page, which did nothing that a page may not do."""
+def use(html: Path, *steps: Any) -> list[Any]:
+    """What the steps give, scripts and coroutines, on the opened page, which did nothing that a page may not do."""
 
-    async def visit(page: Page) -> Any:
-        activity = await page.open(html, **look)
-        result = await steps(page)
+    async def visit(page: Page) -> list[Any]:
+        activity = await page.open(html)
+        seen = [await (page.evaluate(step) if isinstance(step, str) else step(page)) for step in steps]
         assert activity.problems == activity.dialogs == []
         assert activity.requests == [html.as_uri()]
-        return result
+        return [value for value in seen if value is not None]
 
     return SHARED.use(visit)
 
 
-async def see(page: Page, **scripts: str) -> dict[str, Any]:
-    """What each of the scripts gives."""
-    return {name: await page.evaluate(script) for name, script in scripts.items()}
-
-
-async def choose_option(page: Page, label: str, value: str) -> None:
+def choose_option(label: str, value: str) -> str:
     """Choose the option that begins so, as a user finds it: by the label of the control."""
-    await page.evaluate(f"""(() => {{
+    return f"""(() => {{
         const select = [...document.querySelectorAll('label')].find(each => each.textContent === {label!r}).control;
         select.value = [...select.options].find(option => option.text.split(' (')[0] === {value!r}).value;
         select.dispatchEvent(new Event('change'));
-    }})()""")
+    }})()"""
 
 
-async def type_text(page: Page, text: str) -> None:
-    await page.call("Input.insertText", text=text)
-    await asyncio.sleep(0.3)  # the page waits for the next letter before it searches
+async def settle(_: Page) -> None:
+    """Wait for what the page does after an event; it waits for the next letter before it searches."""
+    await asyncio.sleep(0.25)
 
 
-async def press(page: Page, *keys: str) -> None:
-    for key, kind in itertools.product(keys, ("keyDown", "keyUp")):
-        code, text = KEYS[key]
-        await page.call("Input.dispatchKeyEvent", type=kind, key=key, text=text, windowsVirtualKeyCode=code)
+def type_text(text: str) -> Callable[[Page], Awaitable[None]]:
+    async def type_it(page: Page) -> None:
+        await page.call("Input.insertText", text=text)
+        await settle(page)
+
+    return type_it
+
+
+def press(*keys: str) -> Callable[[Page], Awaitable[None]]:
+    async def press_them(page: Page) -> None:
+        for key, kind in itertools.product(keys, ("keyDown", "keyUp")):
+            code, text = KEYS[key]
+            await page.call("Input.dispatchKeyEvent", type=kind, key=key, text=text, windowsVirtualKeyCode=code)
+
+    return press_them
 
 
 def test_filters_count_what_they_would_leave_and_filter(html: Path) -> None:
-    async def steps(page: Page) -> dict[str, Any]:
-        seen = await see(page, all=COUNT)
-        await choose_option(page, "probe", "jobs_lum")
-        seen |= await see(page, probe=COUNT, labels=texts("[name=label] option"))
-        await choose_option(page, "label", "no answer")
-        seen |= await see(page, failed=COUNT, outcomes=OUTCOMES, excerpts=EXCERPTS)
-        await choose_option(page, "repetition", "2")
-        seen |= await see(page, repetition=COUNT, address="decodeURIComponent(location.hash)")
-        await page.evaluate("document.getElementById('reset').click()")
-        return seen | await see(page, reset=COUNT, focus="document.activeElement.id")
-
     table = Run.open(html.with_name("run.equipoise")).transcripts("jobs_lum")
     counts = dict(table.filter(table["status"] != "http_error").group_by("label").len().iter_rows())
     failed = table.filter(status="http_error")
-    assert use(html, steps) == {
-        "all": "136 answers",
-        "probe": "120 of 136 answers",
-        "labels": [
-            "any",
-            f"female ({counts['female']})",
-            f"male ({counts['male']})",
-            f"no answer ({failed.height})",
-            f"undetected ({counts[None]})",
-        ],
-        "failed": f"{failed.height} of 136 answers",
-        "outcomes": ["no answer"] * failed.height,
-        "excerpts": ["503 <b>overloaded</b>"] * failed.height,
-        "repetition": f"{failed.filter(repetition=2).height} of 136 answers",
-        "address": "#.probe=jobs_lum&.label=no+answer&.repetition=2",
-        "reset": "136 answers",
-        "focus": "search",
-    }
+    number = failed.height
+    labels = {"female": counts["female"], "male": counts["male"], "no answer": number, "undetected": counts[None]}
+    assert use(html, COUNT, choose_option("probe", "jobs_lum"), COUNT, texts("[name=label] option")) == [
+        "136 answers",
+        "120 of 136 answers",
+        ["any", *(f"{name} ({count})" for name, count in labels.items())],
+    ]
+    steps = (choose_option("probe", "jobs_lum"), choose_option("label", "no answer"), COUNT, OUTCOMES, EXCERPTS)
+    narrowed = (choose_option("repetition", "2"), COUNT, "decodeURIComponent(location.hash)")
+    reset = ("document.getElementById('reset').click()", COUNT, "document.activeElement.id")
+    assert use(html, *steps, *narrowed, *reset) == [
+        *(f"{number} of 136 answers", ["no answer"] * number, ["503 <b>overloaded</b>"] * number),
+        *(f"{failed.filter(repetition=2).height} of 136 answers", "#.probe=jobs_lum&.label=no+answer&.repetition=2"),
+        *("136 answers", "search"),
+    ]
 
 
 def test_a_view_can_be_opened_again_by_its_address_and_a_foreign_address_changes_nothing(html: Path) -> None:
-    async def steps(page: Page) -> list[str]:
-        seen = []
-        for address in ("#search=TULIPS&in=answers&.probe=hiring_an", "#.probe=<b>&page=-9&x", "#page=3"):
-            await page.evaluate(f"location.hash = {address!r}")
-            await asyncio.sleep(0.2)
-            seen.append(await page.evaluate(COUNT))
-        return [*seen, await page.evaluate("document.getElementById('page').textContent")]
-
+    addresses = ("#search=TULIPS&in=answers&.probe=hiring_an", "#.probe=<b>&page=-9&x", "#page=3")
+    goes = [(f"void (location.hash = {address!r})", settle, COUNT) for address in addresses]
     found = Run.open(html.with_name("run.equipoise")).transcripts("hiring_an")
     matching = found["answer"].str.contains("Tulips").sum()
-    assert use(html, steps) == [f"{matching} of 136 answers", "136 answers", "136 answers", "101–136 of 136"]
+    seen = use(html, *itertools.chain(*goes), PAGE_NUMBER)
+    assert seen == [f"{matching} of 136 answers", "136 answers", "136 answers", "101–136 of 136"]
 
 
 def test_search_finds_and_highlights_in_answers_and_prompts(html: Path) -> None:
-    async def steps(page: Page) -> dict[str, Any]:
-        await press(page, "/")
-        seen = await see(page, focus="document.activeElement.id")
-        await type_text(page, "number 17 AND")
-        await page.evaluate("document.querySelector('#list summary').click()")
-        await asyncio.sleep(0.1)
-        seen |= await see(page, count=COUNT, highlighted=FOUND)
-        await page.evaluate("document.getElementById('search').select()")
-        await type_text(page, "no such text anywhere")
-        return seen | await see(page, nothing=COUNT, left="document.querySelectorAll('#list li').length")
-
-    assert use(html, steps) == {
-        "focus": "search",
-        "count": "1 of 136 answers",
-        "highlighted": ["number 17 and"] * 2,
-        "nothing": "0 of 136 answers",
-        "left": 0,
-    }
+    typed = (press("/"), "document.activeElement.id", type_text("number 17 AND"), COUNT)
+    opened = ("document.querySelector('#list summary').click()", settle, FOUND)
+    other = ("document.getElementById('search').select()", type_text("no such text anywhere"), COUNT, OUTCOMES)
+    assert use(html, *typed, *opened, *other) == [
+        *("search", "1 of 136 answers", ["number 17 and"] * 2),
+        *("0 of 136 answers", []),
+    ]
 
 
 def test_an_opened_answer_shows_what_was_read_as_the_detector_read_it(path: Path, html: Path) -> None:
-    async def steps(page: Page) -> dict[str, Any]:
-        await choose_option(page, "probe", "jobs_lum")
-        await page.evaluate("document.getElementById('toggle').click()")
-        await asyncio.sleep(0.3)
-        return await see(
-            page,
-            answers=texts(".reply > bdi"),
-            prompts=texts(".prompt > bdi"),
-            words="[...document.querySelectorAll('.reply mark')].map(m => [m.className, m.textContent])",
-            unseen=texts(".reply .unseen"),
-            reasoning=texts(".reply .reasoning"),
-            excerpts=EXCERPTS,
-            given=texts(".given"),
-            legend=texts("#legend mark"),
-        )
-
-    seen = use(html, steps)
+    opened = (choose_option("probe", "jobs_lum"), "document.getElementById('toggle').click()", settle)
+    words = "[...document.querySelectorAll('.reply mark')].map(m => [m.className, m.textContent])"
+    parts = (".reply > bdi", ".prompt > bdi", ".reply .unseen", ".reply .reasoning", "#legend mark", ".given")
+    marked, excerpts, shown, prompts, unseen, reasoning, legend, given = use(
+        html, *opened, words, EXCERPTS, *map(texts, parts)
+    )
     first = choose(Run.open(path), ["jobs_lum"])[0].table.head(50)
     answers = first["answer"].drop_nulls().to_list()
     detector = Run.open(path).setup("jobs_lum").probe.detector
-    assert seen["answers"] == [reveal_invisible(answer) for answer in answers]
-    assert seen["prompts"] == first["prompt"].to_list()
+    assert shown == [reveal_invisible(answer) for answer in answers]
+    assert prompts == first["prompt"].to_list()
     numbers = {group: place for place, group in enumerate(detector.patterns)}
-    assert seen["words"] == [
+    assert marked == [
         [f"group-{numbers[span.group]}", answer[span.start : span.end]]
         for answer in answers
         for span in detector.spans([answer])[0]
     ]
-    assert set(seen["unseen"]) == {"U+200B"}
-    assert set(seen["reasoning"]) == {"<think>He or she?</think>"}
-    assert not any("think" in excerpt for excerpt in seen["excerpts"])
-    assert seen["legend"] == list(detector.patterns)
-    for facts, row in zip(seen["given"], first.iter_rows(named=True), strict=True):
-        assert f"occupation{row['occupation']}" in facts
-        assert f"prompt id{row['id']}" in facts
-        assert f"repetition{row['repetition']}" in facts
+    assert (set(unseen), set(reasoning)) == ({"U+200B"}, {"<think>He or she?</think>"})
+    assert not any("think" in excerpt for excerpt in excerpts)
+    assert legend == list(detector.patterns)
+    for facts, row in zip(given, first.iter_rows(named=True), strict=True):
+        for fact in (f"occupation{row['occupation']}", f"prompt id{row['id']}", f"repetition{row['repetition']}"):
+            assert fact in facts
 
 
 def test_everything_works_with_the_keyboard(html: Path) -> None:
-    page_number = "document.getElementById('page').textContent"
-
-    async def steps(page: Page) -> dict[str, Any]:
-        await press(page, "ArrowDown", "ArrowDown")
-        seen = await see(page, second=FOCUSED)
-        await press(page, "Enter")
-        await asyncio.sleep(0.1)
-        seen |= await see(page, open="[...document.querySelectorAll('#list details')].map(d => d.open).indexOf(true)")
-        await press(page, "ArrowUp", "ArrowUp")
-        seen |= await see(page, top=FOCUSED)
-        await press(page, "ArrowDown", "ArrowRight")
-        seen |= await see(page, next=page_number, focused=FOCUSED)
-        await press(page, "ArrowLeft", "ArrowLeft")
-        return seen | await see(page, first=page_number)
-
-    assert use(html, steps) == {
-        "second": 1,
-        "open": 1,
-        "top": "search",
-        "next": "51–100 of 136",
-        "focused": 0,
-        "first": "1–50 of 136",
-    }
+    is_open = "[...document.querySelectorAll('#list details')].map(d => d.open).indexOf(true)"
+    down = (press("ArrowDown", "ArrowDown"), FOCUSED, press("Enter"), settle, is_open)
+    up = (press("ArrowUp", "ArrowUp"), FOCUSED)
+    pages = (press("ArrowDown", "ArrowRight"), PAGE_NUMBER, FOCUSED, press("ArrowLeft", "ArrowLeft"), PAGE_NUMBER)
+    assert use(html, *down, *up, *pages) == [1, 1, "search", "51–100 of 136", 0, "1–50 of 136"]
 
 
 def test_the_page_fits_and_every_control_has_a_name(html: Path) -> None:
@@ -306,29 +252,22 @@ def test_hostile_text_is_only_text(hostile: Path) -> None:
     out = hostile.with_name("t.html")
     out.write_text(render_transcripts(run, [replace(chosen, table=table)]), encoding="utf-8")
 
-    async def steps(page: Page) -> dict[str, Any]:
-        seen: dict[str, Any] = {"answers": [], "details": [], "prompts": []}
-        for _ in range(len(HOSTILE) // 50 + 1):
-            await page.evaluate("document.getElementById('toggle').click()")
-            await asyncio.sleep(0.2)
-            seen["answers"] += await page.evaluate(texts(".reply > bdi"))
-            seen["details"] += await page.evaluate(texts(".detail > bdi"))
-            seen["prompts"] += await page.evaluate(texts(".prompt > bdi"))
-            await page.evaluate("document.getElementById('next').click()")
-        return seen | await see(
-            page,
-            elements="[...new Set([...document.querySelectorAll('body *')].map(each => each.tagName))]",
-            scripts="document.scripts.length",
-            address="location.href.split('#')[0]",
-        )
-
-    seen = use(out, steps)
-    assert seen["address"] == out.as_uri()
-    assert seen["answers"] == [reveal_invisible(string) for string in HOSTILE[1::2]]
-    assert seen["details"] == [reveal_invisible(string[:300]) for string in HOSTILE[::2] if string]
-    assert seen["prompts"] == [reveal_invisible(string) for string in strings]
-    assert not set(seen["elements"]) & {"IMG", "SVG", "B", "STYLE", "LINK", "IFRAME", "OBJECT", "VIDEO", "BASE"}
-    assert seen["scripts"] == 1  # its own; the data were removed when they were read
+    opened = ("document.getElementById('toggle').click()", settle)
+    parts = tuple(map(texts, (".reply > bdi", ".detail > bdi", ".prompt > bdi")))
+    pages = len(HOSTILE) // 50 + 1
+    elements = "[...new Set([...document.querySelectorAll('body *')].map(each => each.tagName))]"
+    *seen, tags, scripts, address = use(
+        out,
+        *(*opened, *parts, "document.getElementById('next').click()") * pages,
+        *(elements, "document.scripts.length", "location.href.split('#')[0]"),
+    )
+    answers, details, prompts = ([text for page in seen[part::3] for text in page] for part in range(3))
+    assert address == out.as_uri()
+    assert answers == [reveal_invisible(string) for string in HOSTILE[1::2]]
+    assert details == [reveal_invisible(string[:300]) for string in HOSTILE[::2] if string]
+    assert prompts == [reveal_invisible(string) for string in strings]
+    assert not set(tags) & {"IMG", "SVG", "B", "STYLE", "LINK", "IFRAME", "OBJECT", "VIDEO", "BASE"}
+    assert scripts == 1  # its own; the data were removed when they were read
 
 
 @pytest.mark.fault("S1")
