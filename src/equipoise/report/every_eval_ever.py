@@ -32,7 +32,13 @@ UNKNOWN_LEVEL = -1
 def describe_record(run: Run, probes: list[str]) -> dict[str, Any]:
     """The record of a run. What is not computable is left out: a score must be a number."""
     settings = run.settings
-    model = replace_surrogates(run.model)
+    model, embedded = replace_surrogates(run.model), run.model.startswith(EMBEDDED)
+    details = {
+        "deployment_type": "self_deployed" if embedded else "unknown",
+        "model_availability": "open_weights" if embedded else "unknown",
+        "answers_origin": name_origin(simulated=settings.simulated, imported=settings.imported),
+        "run_sha256": run.provenance.digest,
+    }
     record = {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"equipoise/{model}/{_to_epoch(settings.created)}",
@@ -44,22 +50,12 @@ def describe_record(run: Run, probes: list[str]) -> dict[str, Any]:
             "evaluator_relationship": "other",
         },
         "eval_library": {"name": "equipoise", "version": settings.equipoise},
-        "model_info": {"name": model, "id": model, "additional_details": _describe_model(run)},
+        "model_info": {"name": model, "id": model, "additional_details": details},
         "evaluation_results": [score for name in probes for score in _describe_scores(run, run.result(name))],
     }
     if not settings.imported:
         record["evaluation_timestamp"] = _to_epoch(settings.created)
     return record
-
-
-def _describe_model(run: Run) -> dict[str, str]:
-    embedded = run.model.startswith(EMBEDDED)
-    return {
-        "deployment_type": "self_deployed" if embedded else "unknown",
-        "model_availability": "open_weights" if embedded else "unknown",
-        "answers_origin": name_origin(simulated=run.settings.simulated, imported=run.settings.imported),
-        "run_sha256": run.provenance.digest,
-    }
 
 
 def _describe_scores(run: Run, result: Result) -> Iterator[dict[str, Any]]:

@@ -132,16 +132,15 @@ def with_totals(counts: Mapping[str, int]) -> dict[str, int]:
 def describe_coverage(result: Result) -> str:
     """How many attempts are answered, and what became of the others, by arm, in a sentence."""
     arms = result.setup.probe.arms
-    sums = {group: with_totals(result.coverage[group]) for group in ("all", *(arms.values if arms else ()))}
-    counts = sums.pop("all")
+    counts = with_totals(result.coverage["all"])
     parts = []
-    for name in ("undetected", "truncated", "filtered", "failed", "pending"):
-        if counts[name]:
-            by_arm = ", ".join(f"{name_group(arm)} {count[name]:,}" for arm, count in sums.items())
-            parts.append(f"{counts[name]:,} {COLUMNS[name]}{f' ({by_arm})' if by_arm else ''}")
+    for name in ("undetected", "evaluation_failed", *(str(status) for status in Status if status is not Status.OK)):
+        if counts.get(name):
+            by_arm = [f"{name_group(arm)} {result.coverage[arm][name]:,}" for arm in (arms.values if arms else ())]
+            shown = COLUMNS.get(name, name.replace("_", " "))
+            parts.append(f"{counts[name]:,} {shown}" + (f" ({', '.join(by_arm)})" if by_arm else ""))
     said = f": {'; '.join(parts)}" if parts else ""
-    failures = f" Failed: {list_failures(result)}." if counts["failed"] or counts["evaluation_failed"] else ""
-    return f"{counts['answered']:,} of {counts['planned']:,} attempts are answered{said}.{failures}"
+    return f"{counts['answered']:,} of {counts['planned']:,} attempts are answered{said}."
 
 
 def list_failures(result: Result) -> str:
