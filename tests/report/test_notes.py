@@ -22,12 +22,10 @@ from equipoise.report.html.notes import (
     describe_failed,
     equal_shares_p_value,
     gather_notes,
-    list_failures,
     run_command,
     warn_uneven,
-    with_totals,
 )
-from equipoise.report.html.page import content_policy, describe_source, render, render_card
+from equipoise.report.html.page import describe_source, render, render_card
 from equipoise.report.html.sections import name_models
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER
@@ -104,14 +102,6 @@ def test_a_warning_where_genders_differ(one: Run, male: dict[str, int], female: 
     assert list(warn_uneven(one["jobs_lum"])) == [], "no arms"
 
 
-def test_answers_and_failures_are_summed_and_failures_named(one: Run) -> None:
-    counts = {"ok": 7, "truncated": 2, "timeout": 3, "http_error": 1, "empty": 0}
-    result = with_counts(one["hiring_an"], all=counts)
-    sums = with_totals(result.coverage["all"])
-    assert (sums["answered"], sums["failed"]) == (9, 4)
-    assert list_failures(result) == "1 http error, 3 timeout"
-
-
 def read(run: Run, probe: str) -> ReadRun:
     return read_run(run, run[probe].setup.probe, 10)
 
@@ -186,9 +176,3 @@ def test_the_command_repeats_a_run_that_the_command_line_can_ask(one: Run, tmp_p
     assert run_command(alone(one, "jobs_lum", model_settings={"function": "f"})) == ""
     imported, _, _ = equipoise.import_answers([], tmp_path / "run.equipoise", probes="jobs_lum")
     assert run_command(imported) == ""
-
-
-def test_the_policy_allows_nothing_but_the_style() -> None:
-    empty = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
-    assert content_policy("").startswith(f"default-src 'none'; style-src 'sha256-{empty}'")
-    assert "unsafe" not in content_policy("x")
