@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from benchmarks.calibration_page import PAGE, find_missed, make_page, missed_goals
+from benchmarks.calibration_page import PAGE, make_page, missed_goals
 from benchmarks.calibration_studies import (
     TABLES,
     Row,
@@ -145,13 +145,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", default="", help="only studies whose name begins so: study_tests")
     options = parser.parse_args()
-    jobs = [job for job in list_jobs(options.runs) if job[0].__name__.startswith(options.only)]
-    findings, seconds = run_jobs(jobs, options.workers)
-    if options.only:
-        sys.stdout.writelines(f"{line}\n" for line in find_missed(findings))
-        return
+    findings, seconds = run_jobs(list(list_jobs(options.runs)), options.workers)
     page = make_page(findings, options.runs, seconds)
     sys.stdout.write(page)
     if options.write:

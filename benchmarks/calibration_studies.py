@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ from equipoise.measuring.marks import Mark, look_level, look_sizes, mark
 from equipoise.measuring.plan import plan
 from equipoise.measuring.selection import SelectionTable, count_selections, fold_selections, make_table
 from equipoise.probes import get_probe
-from equipoise.schema import LABEL, Estimate, MetricKey
+from equipoise.schema import LABEL, Bounds, Estimate, MetricKey
 
 WORLDS = 8
 """So many draws of a model's effects take turns."""
@@ -82,55 +82,51 @@ def covers(found: Estimate, truth: float) -> bool:
     return found.low - 1e-9 <= truth <= found.high + 1e-9
 
 
-class Tally:
-    """Counts runs of a study, metric by metric: with an interval, covered, certain, certain and wrong."""
+Outcome = tuple[dict[str, Estimate], dict[str, Mark | None], dict[str, float]]
+"""What a run estimates, how it is marked, and what is true, by metric."""
 
-    def __init__(self, study: str) -> None:
-        self.bands = make_world(study).probe.marked_metrics()
-        self.counts = {name: np.zeros(4) for name in self.bands}
 
-    def add(self, name: str, found: Estimate, said: Mark | None, truth: float) -> None:
-        """Count one metric of a run."""
-        if said is None or said.too_few:
-            return
-        wrong = said.certain and said.best != self.bands[name].mark(truth)
-        self.counts[name] += (1, covers(found, truth), said.certain, wrong)
+def tally(kind: str, study: str, model: str, asking: Asking, outcomes: Iterable[Outcome], runs: int) -> list[Row]:
+    """For each metric the share of runs that have an interval, and of these how many cover, are certain, and wrong."""
+    bands = make_world(study).probe.marked_metrics()
+    counts = {name: np.zeros(4) for name in bands}
+    for found, marks, truth in outcomes:
+        for name, said in marks.items():
+            if said is not None and not said.too_few:
+                wrong = said.certain and said.best != bands[name].mark(truth[name])
+                counts[name] += (1, covers(found[name], truth[name]), said.certain, wrong)
+    about = {"kind": kind, "study": study, "model": model, "items": asking.items, "often": asking.repetitions}
+    rows = []
+    for name, count in counts.items():
+        shares = dict(zip(("covered", "certain", "wrong"), (count[1:] / max(count[0], 1)).tolist(), strict=True))
+        had = {"words": asking.words, "runs": int(count[0]), "computed": count[0] / runs}
+        rows.append({**about, "metric": name, **had, **shares, "wider": math.nan})
+    return rows
 
-    def rows(
-        self, kind: str, study: str, model: str, asking: Asking, runs: int, wider: Mapping[str, float] | None = None
-    ) -> list[Row]:
-        """For each metric the share of runs that have an interval, and of these the other shares."""
-        return [
-            {
-                "kind": kind,
-                "study": study,
-                "model": model,
-                "metric": name,
-                "items": asking.items,
-                "often": asking.repetitions,
-                "words": asking.words,
-                "runs": int(count[0]),
-                "computed": count[0] / runs,
-                **dict(zip(("covered", "certain", "wrong"), (count[1:] / max(count[0], 1)).tolist(), strict=True)),
-                "wider": (wider or {}).get(name, math.nan),
-            }
-            for name, count in self.counts.items()
-        ]
+
+def mark_all(
+    world: World, found: Mapping[str, Estimate], bounds: Mapping[str, Bounds] | None = None
+) -> dict[str, Mark | None]:
+    """The marks of all marked metrics that have an estimate."""
+    marked = world.probe.marked_metrics()
+    return {name: mark(marked[name], found[name], (bounds or {}).get(name)) for name in marked if name in found}
 
 
 def study_coverage(kind: str, study: str, model: str, asking: Asking, runs: int) -> list[Row]:
     """Simulate a model many times."""
-    tally, world = Tally(study), make_world(study)
-    ratios: dict[str, list[float]] = {name: [] for name in tally.bands}
-    for number, (cells, _, found, truth) in enumerate(take_runs(study, model, asking, runs)):
-        for name, bands in tally.bands.items():
-            tally.add(name, found[name], mark(bands, found[name]), truth[name])
-        if number < WIDTHS and asking.repetitions == 1:
-            for name, plain in plain_widths(world, cells).items():
-                if plain > 0 and not math.isnan(found[name].low):
-                    ratios[name].append((found[name].high - found[name].low) / plain)
-    wider = {name: float(np.median(some)) for name, some in ratios.items() if some}
-    return tally.rows(kind, study, model, asking, runs, wider)
+    world = make_world(study)
+    ratios: dict[str, list[float]] = {}
+
+    def outcomes() -> Iterator[Outcome]:
+        for number, (cells, _, found, truth) in enumerate(take_runs(study, model, asking, runs)):
+            yield found, mark_all(world, found), truth
+            if number < WIDTHS and asking.repetitions == 1:
+                for name, plain in plain_widths(world, cells).items():
+                    if plain > 0 and not math.isnan(found[name].low):
+                        ratios.setdefault(name, []).append((found[name].high - found[name].low) / plain)
+
+    rows = tally(kind, study, model, asking, outcomes(), runs)
+    return [{**row, "wider": float(np.median(ratios.get(row["metric"], [math.nan])))} for row in rows]
 
 
 def plain_widths(world: World, cells: CellTable) -> dict[str, float]:
@@ -143,15 +139,18 @@ def plain_widths(world: World, cells: CellTable) -> dict[str, float]:
 
 def study_missing(study: str, model: str, asking: Asking, runs: int) -> list[Row]:
     """Lose answers in the worst way, and look whether the bounds hold the truth."""
-    tally, world = Tally(study), make_world(study)
-    for _, table, found, truth in take_runs(study, model, asking, runs):
-        bounds = bound_metrics(world.probe, table, world.planned.parameters)
-        for name, bands in tally.bands.items():
-            both, within = found[name], bounds.get(name)
-            if within:
-                both = replace(both, low=min(both.low, within.low), high=max(both.high, within.high))
-            tally.add(name, both, mark(bands, found[name], within), truth[name])
-    return tally.rows("missing", study, model, asking, runs)
+    world = make_world(study)
+
+    def outcomes() -> Iterator[Outcome]:
+        for _, table, found, truth in take_runs(study, model, asking, runs):
+            bounds = bound_metrics(world.probe, table, world.planned.parameters)
+            both = {
+                name: replace(found[name], low=min(found[name].low, ends.low), high=max(found[name].high, ends.high))
+                for name, ends in bounds.items()
+            }
+            yield {**found, **both}, mark_all(world, found, bounds), truth
+
+    return tally("missing", study, model, asking, outcomes(), runs)
 
 
 def study_clusters(study: str, model: str, asking: Asking, runs: int) -> list[Row]:
@@ -161,17 +160,16 @@ def study_clusters(study: str, model: str, asking: Asking, runs: int) -> list[Ro
     rng = start_rng(study, model, "clusters", runs)
     chances = [MODELS[model](world, rng) for _ in range(runs)]
     truth = find_truth(world, pl.concat([expect_total(world, chance, asking) for chance in chances]).sum())
-    tally = Tally(study)
-    for chance in chances:
-        rows = draw_rows(world, chance, sample_items(world, asking, 1, rng)[0], asking, rng)
-        cells = prepare_cells(probe, rows, parameters)
-        found = estimate_cells(probe, cells, parameters)
-        wide = generalise(probe, rows, {MetricKey(name): each for name, each in found.items()}, parameters)
-        for name, bands in tally.bands.items():
-            if name in wide:
-                each = replace(found[name], low=wide[name].low, high=wide[name].high)
-                tally.add(name, each, mark(bands, each), truth[name])
-    return tally.rows("clusters", study, model, asking, runs)
+
+    def outcomes() -> Iterator[Outcome]:
+        for chance in chances:
+            rows = draw_rows(world, chance, sample_items(world, asking, 1, rng)[0], asking, rng)
+            found = estimate_cells(probe, prepare_cells(probe, rows, parameters), parameters)
+            wide = generalise(probe, rows, {MetricKey(name): each for name, each in found.items()}, parameters)
+            wider = {name: replace(found[name], low=each.low, high=each.high) for name, each in wide.items()}
+            yield wider, mark_all(world, wider), truth
+
+    return tally("clusters", study, model, asking, outcomes(), runs)
 
 
 def study_tests(kind: str, study: str, model: str, asked: Sequence[Asking], runs: int) -> list[Row]:
@@ -229,18 +227,8 @@ def study_looks(study: str, model: str, items: int, runs: int) -> list[Row]:
                 for name, each in marks.items()
             )
     shares = {"saved": 1 - asked / (items * runs), "certain": certain / runs, "wrong": wrong / runs}
-    least = min(covered.values()) / runs
-    return [
-        {
-            "study": study,
-            "model": model,
-            "items": items,
-            "looks": looks / runs,
-            **shares,
-            "covered": least,
-            "runs": runs,
-        }
-    ]
+    about = {"study": study, "model": model, "items": items, "runs": runs, "looks": looks / runs}
+    return [{**about, **shares, "covered": min(covered.values()) / runs}]
 
 
 def study_selection(design: str, model: str, rankings: int, runs: int) -> list[Row]:
