@@ -57,7 +57,7 @@ def is_missing(label: str | None, status: Status) -> bool:
 
 
 def random_attempts(seed: int) -> list[Attempt]:
-    """Two to five items, each asked once or twice in two orders. One to seven answers failed or decide nothing."""
+    """Two to five items, each asked once or twice in two orders. One to five answers failed or decide nothing."""
     rng = np.random.default_rng(seed)
     items, repetitions = rng.integers(2, 6), rng.integers(1, 3)
     attempts: list[Attempt] = [
@@ -66,7 +66,7 @@ def random_attempts(seed: int) -> list[Attempt]:
         for order in ORDERS
         for _ in range(repetitions)
     ]
-    lost = rng.permutation(len(attempts))[: rng.integers(1, min(8, len(attempts)))]
+    lost = rng.permutation(len(attempts))[: rng.integers(1, min(6, len(attempts)))]
     for place in lost:
         item, order, _, _ = attempts[place]
         attempts[place] = (item, order, None, Status(rng.choice([Status.OK, Status.TIMEOUT, Status.EMPTY])))

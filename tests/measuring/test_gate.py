@@ -49,9 +49,6 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Audit]:
     runs["mute"] = simulated(folder / "mute.equipoise", stances["fair"], answers=mute, parameters=many)
     runs["unfinished"] = simulated(folder / "unfinished.equipoise", stances["fair"], answered=150, parameters=many)
     runs["failures"] = simulated(folder / "failures.equipoise", stances["fair"], failed=20, parameters=many)
-    runs["few failures"] = simulated(folder / "few.equipoise", stances["fair"], failed=4, parameters=many)
-    smaller = {**SMALL, "hiring_an": {"sample": 80}}
-    runs["smaller"] = simulated(folder / "smaller.equipoise", stances["fair"], parameters=smaller)
     return {name: run.results() for name, run in runs.items()}
 
 
@@ -89,7 +86,6 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("unfinished", {"fail_on": "D"}, {}, INCOMPLETE),
         ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}, {}),
         ("failures", {"fail_on": "D"}, {}, INCOMPLETE),
-        ("few failures", {"fail_on": "D"}, {}, {}),
     ],
 )
 def test_rules(
@@ -116,7 +112,6 @@ def test_rules(
         ("fair", "against", {WORDS}, set()),
         ("fair", "unfair", {GAP, WORDS}, set()),
         ("fair", "mute", set(), {GAP, SLOPE}),
-        ("fair", "smaller", set(), {SLOPE}),  # compared on what both asked
     ],
 )
 def test_no_regression(
