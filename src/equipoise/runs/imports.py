@@ -60,7 +60,6 @@ def import_answers(
     file = _create(file_path, model, probes, suite, parameters) if is_new else RunFile.open(file_path)
     try:
         with file:
-            _refuse_other_probes(file, probes)
             new, replaced, matching = record_answers(file, lambda: read_all(paths, names) if paths else tables)
             store_labels(file, choose_probes(probes))
             file.add_notes([_describe_sources(paths, new, replaced)])
@@ -78,16 +77,6 @@ def _create(path: Path, model: str, probes: Probes, suite: str | None, parameter
     own = tuple(planned.probe.own for planned in plans if planned.probe.own)
     spec = make_spec(model=model, probes=named, suite=suite or "standard", parameters=dict(parameters), own=own)
     return RunFile.create(path, settings=make_record(spec, model_settings={"imported": True}), plans=plans)
-
-
-def _refuse_other_probes(file: RunFile, wanted: Probes) -> None:
-    """Refuse probes that were named and that the run file has no prompts of."""
-    known = [probe.name for probe in file.probes()]
-    others = [probe.name for probe in choose_probes(wanted) if probe.name not in known] if wanted is not None else []
-    if others:
-        raise InputError(
-            f"{file.path} has prompts of {', '.join(known)}, and none of {', '.join(others)}. Give another --out."
-        )
 
 
 def _describe_sources(paths: Sequence[Path], new: int, replaced: int) -> str:
