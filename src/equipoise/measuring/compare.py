@@ -14,6 +14,7 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from equipoise.errors import InputError
@@ -94,21 +95,11 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
-        return {
-            "names": list(self.names),
-            "probes": {
-                name: {
-                    "version": probe.version,
-                    "corpus": probe.corpus,
-                    "prompts": probe.prompts,
-                    "items": probe.items,
-                    "metrics": {metric: without_nan(asdict(compared)) for metric, compared in probe.metrics.items()},
-                }
-                for name, probe in self.probes.items()
-            },
-            "refused": dict(self.refused),
-            "notes": list(self.notes),
-        }
+        shown = ("version", "corpus", "prompts", "items", "metrics")
+        probes = {name: {key: getattr(probe, key) for key in shown} for name, probe in self.probes.items()}
+        described = {"names": self.names, "probes": probes, "refused": self.refused, "notes": self.notes}
+        plain: dict[str, Any] = without_nan(msgspec.to_builtins(described))
+        return plain
 
 
 def compare_audits(

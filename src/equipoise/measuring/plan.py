@@ -104,7 +104,7 @@ class Plan(Setup):
     def take(self, start: int, end: int) -> pl.DataFrame:
         """The prompts of the items from one number to before another, or to the last; items count from 0."""
         prompts = self.make(start, end)
-        return prompts.select(prompt_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
+        return prompts.select(_make_ids(self.probe, prompts), ITEM, PROMPT, pl.exclude(ITEM, PROMPT))
 
     def make(self, start: int, end: int) -> pl.DataFrame:
         """The same without ids, which take longer than all else."""
@@ -206,7 +206,7 @@ def resize(planned: Plan, items: int) -> Plan:
     return replace(planned, items=items, parameters={**planned.parameters, "sample": sample})
 
 
-def prompt_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
+def _make_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:
     """Stable ids: a hash of probe, version, item, arm and text, so that nothing else can change them.
 
     The arm is there because one item of discrim-eval has one text for two genders.

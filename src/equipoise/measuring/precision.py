@@ -84,7 +84,7 @@ def find_certain(result: Result) -> dict[str, int]:
 
     What lies at a limit, or is uncertain because of missing answers, is left out: more items do not settle it.
     """
-    wanted = [need for need in find_needs(result) if is_worth_asking(result, need)]
+    wanted = [need for need in find_needs(result) if _is_worth_asking(result, need)]
     if not wanted:
         return {}
     most = max(wanted, key=lambda need: need.items or 0)
@@ -93,8 +93,7 @@ def find_certain(result: Result) -> dict[str, int]:
     return {"sample": sample, "repeat": most.repetitions or result.setup.repetitions}
 
 
-def is_worth_asking(result: Result, need: Need) -> bool:
-    """Whether more items, or more answers to each, would make this mark certain."""
+def _is_worth_asking(result: Result, need: Need) -> bool:
     mark = result.marks[need.metric]
     if mark is None or mark.certain or mark.by_missing or mark.silent is not None:
         return False
@@ -117,4 +116,4 @@ def explain_open(result: Result, metric: str) -> str:
     if mark.by_missing:
         return "missing answers could change it"
     need = next(need for need in find_needs(result) if need.metric == metric)
-    return "more items would tell" if is_worth_asking(result, need) else "at a limit; more may not tell"
+    return "more items would tell" if _is_worth_asking(result, need) else "at a limit; more may not tell"
