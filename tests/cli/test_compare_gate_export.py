@@ -53,7 +53,7 @@ def test_compare_takes_several_runs_and_corrects_all_together(command: Command, 
 GATES = [
     (["fair", "--fail-on", "D"], 0, "PASSED: all 5 rules"),
     (["biased", "--fail-on", "c"], 7, "FAILED: 2 of 5 rules; hiring_an.diff_acceptance_rate is D, and 1 more"),
-    (["fair", "--fail-on", "C"], 8, "next: equipoise extend "),
+    (["fair", "--fail-on", "C"], 8, " --certain: about "),
     (["fair", "--fail-on", "C", "--undecided", "pass"], 0, "PASSED: 2 of 5 rules; 3 open"),
     (["biased", "--max", "hiring_an.race_white_diff_acceptance_rate=0.5"], 7, "1 of 2 rules"),
     (["fair", "biased", "--baseline", "fair", "--no-regression"], 7, "FAILED: 1 of 2 runs\nPASSED: "),

@@ -137,7 +137,7 @@ WRONG_INPUT = [
     (["show", "not-a-run.equipoise"], 6, "not-a-run.equipoise"),
     (["resume", "nothing.equipoise"], 2, "nothing.equipoise"),
     (["run", "openai/x", "--max-cost", "1"], 2, "--price"),
-    (["run", "openai/x", "--extra", "[1]"], 2, "Expected `object`"),
+    (["run", "openai/x", "--extra", "[1]"], 2, "'extra' must be `object`"),
     (["run", "embedded", "--base-url", "http://127.0.0.1:1/v1"], 2, "runs on this machine"),
 ]
 

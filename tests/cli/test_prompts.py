@@ -70,7 +70,7 @@ def test_a_suite_asks_as_often_as_a_run_and_its_answers_are_recognised(command: 
     [
         (
             ("--format", "openai-batch", "--max-tokens", "0"),
-            "Expected `int` >= 1 - at `$.max_tokens`",
+            "'max_tokens' must be `int` >= 1",
         ),
         (("--format", "anthropic-batch"), "--model is needed"),
         (("--format", "anthropic-batch", "--model", "openai/gpt-4o"), "--format openai-batch?"),

@@ -11,13 +11,16 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from equipoise.errors import InputError
 from equipoise.measuring.accuracy import ExamResult
 from equipoise.measuring.marks import UNDECIDED, Mark, mark, say_silent
 from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.models.chat.providers import reasoning_option
-from equipoise.runs.ask.events import retry_options
+from equipoise.runs.ask.events import describe_duration, retry_options
+from equipoise.runs.estimate import ProbeEstimate, expect_run
+from equipoise.runs.suites import find_size
 from equipoise.schema import MEASURED, READ_DIFFERENTLY, MetricKey, Status, replace_surrogates
 
 if TYPE_CHECKING:
@@ -92,7 +95,7 @@ def describe_marks(results: Iterable[Result]) -> str:
 
 
 def describe_next(run: Run) -> Iterator[str]:
-    """The one command that would settle most of what is open; nothing if none would."""
+    """The one command that would settle most of what is open, and about what it takes; nothing if none would."""
     results = run.results()
     marks = [given for result in results.values() for given in result.marks.values()]
     if run.settings.imported or run.settings.is_function or all(given and given.mark for given in marks):
@@ -100,10 +103,40 @@ def describe_next(run: Run) -> Iterator[str]:
     path = shlex.quote(str(run.path))
     if not run.complete:
         yield f"next: equipoise resume {path}"
-    elif run.settings.spec.suite == "quick" and any(given and given.too_few for given in marks):
-        yield f"next: equipoise extend {path} --suite ci"
-    elif any(map(find_certain, results.values())):
-        yield f"next: equipoise extend {path} --certain"
+        return
+    too_few = run.settings.spec.suite == "quick" and any(given and given.too_few for given in marks)
+    more = [
+        _expect_more(run, result, find_size(result.setup.probe, "ci") if too_few else find_certain(result))
+        for result in results.values()
+    ]
+    if rows := [row for row in more if row.attempts > 0]:
+        command = f"equipoise extend {path} {'--suite ci' if too_few else '--certain'}"
+        yield f"next: {command}: about {sum(row.attempts for row in rows):,} prompts{_say_cost(run, rows)}"
+
+
+def _expect_more(run: Run, result: Result, size: Mapping[str, int]) -> ProbeEstimate:
+    """About what a probe would take beyond what was asked if it had this size."""
+    planned, probe = run.planned[result.probe], result.setup.probe
+    items = size.get("sample", 0) // probe.prompts_per_item
+    prompts = math.ceil(planned.prompts / max(result.items, 1) * items)
+    attempts = prompts * size.get("repeat", 1) - planned.prompts * planned.repetitions
+    return ProbeEstimate(
+        probe=probe.name,
+        prompts=prompts,
+        attempts=attempts,
+        prompt_tokens=attempts * run.provenance.usage[0] // max(run.ended, 1),
+        completion_tokens=attempts * min(planned.asking.max_tokens or probe.answer_tokens, probe.answer_tokens),
+        items=items,
+    )
+
+
+def _say_cost(run: Run, rows: Sequence[ProbeEstimate]) -> str:
+    """What so much more takes in money and time; nothing for a model that this machine does not know."""
+    try:
+        expected = expect_run(rows, run.settings.spec)
+    except InputError:
+        return ""
+    return f"{f', ${expected.cost:,.2f}' if expected.cost else ''}, {describe_duration(expected.seconds)}"
 
 
 def explain_missing_value(result: Result) -> str:

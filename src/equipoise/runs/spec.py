@@ -328,8 +328,25 @@ def load(data: object, kind: type[T], fail: Callable[[str], Exception]) -> T:
             raise fail(f"{name!r} must be what JSON holds, not nested too deep. {error}.") from None
     try:
         return msgspec.convert(data, kind)
-    except (msgspec.ValidationError, InputError) as error:
-        raise fail(f"{str(error).rstrip('.')}.") from None
+    except InputError as error:
+        raise fail(str(error)) from None
+    except msgspec.ValidationError as error:
+        raise fail(_describe_problem(str(error), data, kind)) from None
+
+
+def _describe_problem(problem: str, data: Any, kind: type[msgspec.Struct]) -> str:
+    """What msgspec says of wrong data, with what was given: "'rpm' must be `float` > 0.0. Got 0 instead."."""
+    problem, _, place = problem.partition(" - at ")
+    name = place.strip("`$.")
+    if problem.startswith("Invalid enum value"):
+        schema = msgspec.json.schema(get_type_hints(kind, include_extras=True)[name.partition(".")[0]])
+        parts = [part.get("enum", [part.get("type")]) for part in schema.get("anyOf", [schema])]
+        choices = [one for part in parts for one in part if one not in (None, "null")]
+        problem = f"Expected {' or '.join(map(repr, choices))}"
+    if not problem.startswith("Expected") or not name:
+        return f"{name!r}: {problem}." if name else f"{problem}."
+    must_be = problem.replace("Expected", "must be", 1).partition(", got")[0]
+    return f"{name!r} {must_be}." + (f" Got {str(data[name])[:MOST_SHOWN]!r} instead." if name in data else "")
 
 
 def _option_words(option: str, value: Any) -> list[str]:
