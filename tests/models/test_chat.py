@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from equipoise.errors import BadParameter
 from equipoise.models.failures import find_rejected_parameter, read_reported
 from equipoise.models.protocol import Reply, Sampling, TransientFault
 from equipoise.schema import Status
@@ -206,9 +205,3 @@ def test_only_an_unsupported_parameter_is_dropped(message: object, dropped: str 
     error = read_reported({"detail": message}, 400)
     assert error is not None
     assert find_rejected_parameter(error, {"temperature", "top_p", "seed", "max_tokens"}) == dropped
-
-
-@pytest.mark.parametrize("name", ["messages", "stream", "system"])
-def test_fields_that_are_filled_in_cannot_be_given(name: str) -> None:
-    with pytest.raises(BadParameter, match=name):
-        Sampling(extra={name: True})

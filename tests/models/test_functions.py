@@ -129,8 +129,5 @@ def test_a_function_may_raise_the_faults_of_models(fault: Exception) -> None:
 
 
 def test_the_name_of_the_function_is_the_name_of_the_model() -> None:
-    model = FunctionModel(upper)
-    assert model.name.endswith(".upper")
-    assert (model.settings, model.notes) == ({"function": model.name}, [])
+    assert FunctionModel(upper).name.endswith(".upper")
     assert FunctionModel(upper, name="mine").name == "mine"
-    assert FunctionModel(Batches()).name.endswith(".Batches")

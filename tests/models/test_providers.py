@@ -24,12 +24,10 @@ def test_a_name_is_split_into_provider_and_model() -> None:
     ("name", "words"),
     [
         ("gpt-4o-mini", "Did you mean 'openai/gpt-4o-mini'?"),
-        ("claude-haiku-4-5", "Did you mean 'anthropic/claude-haiku-4-5'?"),
         ("opnai/gpt-4o", "No model provider is called 'opnai'. Did you mean 'openai'"),
         ("zzz/model", "There are: anthropic, azure"),
         ("embeded", "'embedded'"),
         ("openai", "'openai/…'"),
-        ("openai/", "missing"),
         ("", "openai/gpt-4o-mini"),
     ],
 )
@@ -59,7 +57,6 @@ DEPLOYED = f"{AZURE}/openai/deployments/m/chat/completions"
 @pytest.mark.parametrize(
     ("name", "base_url", "target"),
     [
-        ("openai", None, "https://api.openai.com/v1/chat/completions"),
         ("openai", "https://h/v1/", "https://h/v1/chat/completions"),
         ("openai", "https://h/v1/chat/completions", "https://h/v1/chat/completions"),
         ("openai", "https://h/a%2Fb/v1?x=1", "https://h/a%2Fb/v1/chat/completions?x=1"),
@@ -81,22 +78,17 @@ def test_a_base_url_is_completed_to_the_address_of_requests(name: str, base_url:
     ("header", "text", "seconds"),
     [
         ("Retry-After", "3", 3),
-        ("Retry-After", "1.5", 1.5),
         ("Retry-After", "-3", 0),
         ("Retry-After", "nan", None),
-        ("Retry-After", "-inf", 0),
         ("Retry-After", "1e400", 1e9),
         ("Retry-After", "soon", None),
         ("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT", 0),
         ("retry-after-ms", "250", 0.25),
         ("x-ratelimit-reset", "9" * 400 + "s", 1e9),
-        ("x-ratelimit-reset", "12", 12),
         ("x-ratelimit-reset", "20ms", 0.02),
         ("x-ratelimit-reset", "1h2m3s", 3723),
-        ("x-ratelimit-reset", "", None),
         ("", "Please try again in 6m0s. See billing.", 360),
         ("", "Please retry in 20.04466179s.", 20.04466179),
-        ("", "Try again in 3 seconds", 3),
         ("", "try again in 2 minutes.", 120),
         ("", "Please try again in 20 milliseconds.", 0.02),
         ("", "Try again later", None),

@@ -111,17 +111,14 @@ def test_a_base_url_with_a_secret_is_refused_unless_allowed_and_stored_without(u
 
 
 @pytest.mark.fault("S19")
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://h/client/v4/accounts/0123456789abcdef0123456789abcdef/ai/v1",
-        "https://h/v1/projects/123456789012/locations/us-central1/endpoints/openapi",
-        "https://h/6f9619ff-8b86-d011-b42d-00cf4fc964ff/v1",
-        "https://h/serving-endpoints/meta-llama-3-1-405b-instruct",
-    ],
-)
-def test_ids_and_names_in_a_base_url_are_no_secrets(url: str) -> None:
-    assert connect("custom/m", base_url=url, environ={}).settings["base_url"] == url
+def test_ids_and_names_in_a_base_url_are_no_secrets() -> None:
+    for path in (
+        "client/v4/accounts/0123456789abcdef0123456789abcdef/ai/v1",
+        "v1/projects/123456789012/locations/us-central1/endpoints/openapi",
+        "6f9619ff-8b86-d011-b42d-00cf4fc964ff/v1",
+        "serving-endpoints/meta-llama-3-1-405b-instruct",
+    ):
+        assert connect("custom/m", base_url=f"https://h/{path}", environ={}).settings["base_url"] == f"https://h/{path}"
 
 
 @pytest.mark.fault("S17")

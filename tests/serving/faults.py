@@ -29,16 +29,24 @@ class Exchange:
     """One request, and the parts of a response to it."""
 
     request: web.Request
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
     body: Mapping[str, Any]
-    prompt: str
-    anthropic: bool
+    connection: object
     wait: float
 
     @property
+    def prompt(self) -> str:
+        return str(self.body["messages"][-1]["content"])
+
+    @property
+    def anthropic(self) -> bool:
+        return self.path.endswith("/messages")
+
+    @property
     def key(self) -> str:
-        headers = self.request.headers
-        bearer = headers.get("Authorization", "").removeprefix("Bearer ")
-        return headers.get("x-api-key") or headers.get("api-key") or bearer
+        return self.headers.get("x-api-key") or self.headers.get("Authorization", "").removeprefix("Bearer ")
 
     def message(
         self, text: str | None, *, finish: str = "stop", reasoning: str | None = None, model: str | None = None

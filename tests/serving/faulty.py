@@ -12,9 +12,8 @@ import ssl
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Self
 
 import orjson
 from aiohttp import web
@@ -33,17 +32,6 @@ def seal(prompt: str) -> str:
 def sealed(prompt: str, nth: int = 1) -> str:
     """An answer with the seal of its prompt."""
     return f"Yes, she said. {seal(prompt)}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReceivedRequest:
-    """A request that the server has received."""
-
-    path: str
-    query: Mapping[str, str]
-    headers: Mapping[str, str]
-    body: Mapping[str, Any]
-    connection: object
 
 
 class InThread(ABC):
@@ -97,18 +85,14 @@ class FaultyServer(InThread):
         self.tls = tls
         self.requests: Counter[str] = Counter()
         """The number of requests for each prompt, without those that were rejected for a parameter."""
-        self.rejections = 0
-        self.received: deque[ReceivedRequest] = deque(maxlen=1000)
+        self.total = 0
+        """The number of all requests."""
+        self.received: deque[Exchange] = deque(maxlen=1000)
 
     @property
     def url(self) -> str:
         """The base URL."""
         return f"http://127.0.0.1:{self.port}/v1"
-
-    @property
-    def total(self) -> int:
-        """The number of all requests so far."""
-        return self.requests.total() + self.rejections
 
     async def start(self) -> None:
         app = web.Application(client_max_size=2**26)
@@ -122,17 +106,22 @@ class FaultyServer(InThread):
         await self._runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        body = orjson.loads(await request.read())
-        headers, query, connection = dict(request.headers), dict(request.query), request.transport
-        self.received.append(
-            ReceivedRequest(path=request.path, query=query, headers=headers, body=body, connection=connection)
+        exchange = Exchange(
+            request=request,
+            path=request.path,
+            query=dict(request.query),
+            headers=dict(request.headers),
+            body=orjson.loads(await request.read()),
+            connection=request.transport,
+            wait=self.wait,
         )
-        prompt = body["messages"][-1]["content"]
-        anthropic = request.path.endswith("/messages")
-        exchange = Exchange(request=request, body=body, prompt=prompt, anthropic=anthropic, wait=self.wait)
-        for name in sorted(self.rejects & body.keys()):
-            self.rejections += 1
-            return web.json_response(_rejection(exchange, name), status=400)
+        self.total += 1
+        self.received.append(exchange)
+        for name in sorted(self.rejects & exchange.body.keys()):
+            words = f"Unsupported parameter: '{name}' is not supported with this model."
+            error = exchange.error(words, "invalid_request_error", code="unsupported_parameter", param=name)
+            return web.json_response(error, status=400)
+        prompt = exchange.prompt
         self.requests[prompt] += 1
         outcome = self.behaviour(prompt, self.requests[prompt])
         if self.delay:
@@ -141,12 +130,3 @@ class FaultyServer(InThread):
             return web.json_response(exchange.message(outcome))
         responder: Responder = outcome.value if isinstance(outcome, Fault) else outcome
         return await responder(exchange)
-
-
-def _rejection(exchange: Exchange, name: str) -> dict[str, Any]:
-    if exchange.anthropic:
-        return exchange.error(f"{name}: Extra inputs are not permitted", "invalid_request_error")
-    words = f"Unsupported parameter: '{name}' is not supported with this model."
-    if name == "max_tokens":
-        words += " Use 'max_completion_tokens' instead."
-    return exchange.error(words, "invalid_request_error", code="unsupported_parameter", param=name)
