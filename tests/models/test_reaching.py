@@ -243,9 +243,3 @@ def test_a_command_that_fails_or_hangs_ends_in_a_message(code: str, monkeypatch:
             ask(connect("custom/m", base_url=server.url, environ={}, key_command=command))
         assert server.total == 0
     assert "canary" not in str(problem.value)
-
-
-@pytest.mark.parametrize("command", ["", "echo 'x", "no-such-command-here x"])
-def test_a_command_that_cannot_be_run_is_refused(command: str) -> None:
-    with pytest.raises(InputError, match="The key command cannot be r"):
-        connect("openai/m", environ={}, key_command=command)

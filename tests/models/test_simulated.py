@@ -56,14 +56,12 @@ def test_a_run_until_certain_grows_and_is_answered(tmp_path: Path) -> None:
     assert run.counts[Status.OK] == run.size > run.looks("jobs_lum")[0]
 
 
-def test_probabilities_are_certain_and_an_unbiased_model_decides_alike_for_both_of_a_pair() -> None:
+def test_probabilities_are_certain() -> None:
     def value(**given: Any) -> float:
         audit = equipoise.audit("simulated/biased", probes="discrimination_tamkin", sample=30, **given)
         return audit["discrimination_tamkin"].metrics["max_diff"].value
 
     assert value() == value(probabilities=True) > 0
-    audit = equipoise.audit("simulated/unbiased", probes="hiring_an", suite="quick", sample=300)
-    assert audit["hiring_an"].metrics["diff_acceptance_rate"].value == 0
 
 
 def test_named_probes_must_have_the_stance_and_others_are_left_out() -> None:

@@ -210,9 +210,7 @@ class Fault(Enum):
     RATE_LIMIT = member(send_rate_limit(lambda wait: {}))
     # E3
     QUOTA_402 = member(send_error(402, "Insufficient Balance", "billing_error"))
-    QUOTA_429 = member(
-        send_error(429, "You exceeded your current quota, please check your plan.", "insufficient_quota")
-    )
+    QUOTA_429 = member(send_error(429, "You exceeded your current quota.", "insufficient_quota"))
     # E4
     SERVER_500 = member(send_error(500, "The server had an error.", "api_error"))
     UNAVAILABLE_503 = member(send_bytes(b"", status=503))

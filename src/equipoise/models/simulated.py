@@ -25,10 +25,7 @@ ITEMS_IN_MEMORY = 4_096
 
 
 def choose_able(model: str, probes: list[Probe], *, named: bool) -> list[Probe]:
-    """The probes that a model can answer: if it is simulated, those that have such a reference model.
-
-    One that was named and has none is refused.
-    """
+    """The probes that a model can answer. One that was named and has no such reference model is refused."""
     if not model.startswith(SIMULATED):
         return probes
     stance = model.removeprefix(SIMULATED)

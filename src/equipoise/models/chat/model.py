@@ -46,9 +46,7 @@ DEFAULT_DEADLINE = 120.0
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 COUNTING = "Count from one to five in words, without commas."
 COUNTED, COUNTED_NEXT = "one two three", "four"
-"""Whoever goes on with this answer says this word; whoever begins a new one says another."""
-CERTAIN = 0.5
-"""The probability that the word must have."""
+"""Whoever goes on with this answer says this word, with most of the probability; who begins a new one says another."""
 
 
 def connect(
@@ -191,7 +189,7 @@ class ChatModel(Model):
             messages = continue_answer(question, COUNTED, self._endpoint.provider.continuing)
             reply = await self._ask(messages, Asking(max_tokens=1, opening=COUNTED))
             tokens = [entry for entry in reply.first_token or [] if COUNTED_NEXT in str(entry["token"]).lower()]
-            self._continues = sum(float(entry["p"]) for entry in tokens) >= CERTAIN
+            self._continues = sum(float(entry["p"]) for entry in tokens) >= 0.5
         if not self._continues:
             raise NoProbabilities(
                 f"{self.name} does not go on with an answer that is begun for it: asked to count to five, with "

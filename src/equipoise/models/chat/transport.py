@@ -87,10 +87,7 @@ def describe_failure(error: Exception) -> tuple[str, bool]:
 
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
-    """Seconds to wait, from the headers or else from the error message; None when neither says.
-
-    The value is finite and not negative. It may be 0, so whoever waits must have a backoff of their own.
-    """
+    """Seconds to wait (finite, perhaps 0), from the headers or else from the error message; None when neither says."""
     now = _parse_date(headers.get("Date", "")) or time.time()
     said = _WAIT_IN_MESSAGE.search(message)
     resets = [_parse_wait(text, now) for name, text in headers.items() if name.lower().startswith("x-ratelimit-reset")]

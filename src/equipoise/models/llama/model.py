@@ -93,16 +93,13 @@ class EmbeddedModel(Model):
             "key": key,
         }
         self._log = self._resources.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - `_resources` is one
-        try:
-            self._child = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", server.__file__),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log,
-                start_new_session=True,  # so that Ctrl-C does not reach it
-            )
-        except OSError as error:
-            raise Refused(f"No process can be started for the model {self._weights}: {error}.") from error
+        self._child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", server.__file__),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            start_new_session=True,  # so that Ctrl-C does not reach it
+        )
         self._resources.push_async_callback(self._end)
         assert self._child.stdin
         assert self._child.stdout
