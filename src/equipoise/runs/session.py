@@ -69,7 +69,6 @@ class Session:
         self._created, self._confirm_tokens = created, confirm_tokens
         self.path = file.path
         self.model = file.spec.model
-        self.judge = file.spec.judge if judge else None
 
     def ask(self, on_event: OnEvent | None = None) -> Run:
         """Ask for all that is pending. Whatever ends it, the answers that came are in the file.

@@ -134,14 +134,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """How the model is asked to answer."""
         from equipoise.models.protocol import Sampling  # noqa: PLC0415 - the help of a command needs none of it
 
-        return Sampling(
-            temperature=self.temperature,
-            top_p=self.top_p,
-            max_tokens=self.max_tokens,
-            seed=self.model_seed,
-            system=self.system,
-            extra=self.extra,
-        )
+        same = ("temperature", "top_p", "max_tokens", "system", "extra")
+        return Sampling(seed=self.model_seed, **{name: getattr(self, name) for name in same})
 
     @property
     def simulated(self) -> bool:
@@ -162,7 +156,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def compared(self) -> dict[str, Any]:
         """What must stay the same when the run goes on. Probes and parameters are compared by what they plan."""
-        return {name: value for name, value in to_plain(self).items() if name in COMPARED}
+        names = [name for name in to_plain(self) if name not in FREE and not name.startswith("judge")]
+        return {name: getattr(self, name) for name in names}
 
     def without_judge(self) -> RunSpec:
         """The same without a judge."""
@@ -196,8 +191,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 FREE = (*PACE, "allow_missing", "key_variable", "price", "probes", "parameters")
-COMPARED = tuple(name for name in RunSpec.__struct_fields__ if name not in FREE and not name.startswith("judge"))
-"""What a run must be resumed with as it was started. Probes and parameters are compared by what they plan."""
+"""What may be another when a run goes on, as may the judge."""
 
 
 @dataclass(frozen=True, kw_only=True)

