@@ -51,18 +51,6 @@ def test_attempts_are_those_of_the_transcripts(run: Run, tmp_path: Path) -> None
     assert {row[LABEL] for row in rows} == {"male"}
 
 
-def test_readings_have_one_row_per_marked_metric_and_reading(run: Run, tmp_path: Path) -> None:
-    rows = equipoise.export(run, tmp_path / "readings.csv", what="readings")
-    table = pl.read_csv(tmp_path / "readings.csv")
-    marked = [name for probe in run.planned for name in run.result(probe).marks]
-    assert (rows, table.height) == (2 * len(marked), 2 * len(marked))
-    jobs = table.filter(probe="jobs_lum", metric="masculine_rate")
-    assert jobs["reading"].to_list() == ["careful", "specified"]
-    assert jobs["value"].to_list() == [1.0, 1.0]
-    assert set(jobs["answers"]) == {4}
-    assert set(jobs["differing"]) == {0}
-
-
 def test_words_of_letters_and_none_of_other_probes(run: Run, one: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No words are compared by hiring_an, jobs_lum"):
         equipoise.export(run, tmp_path / "words.csv", what="words")

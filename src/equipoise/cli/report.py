@@ -80,10 +80,10 @@ def export(
     what: str = Option(
         "metrics",
         help="metrics: values, intervals and marks, slices too; selection: rates and impact ratios by category; "
-        "readings: the marked metrics by both readings; words: how words differ between women and men, tested; "
+        "words: how words differ between women and men, tested; "
         "attempts: each that has ended, with its prompt, covariates, answer and what that says; "
         "prompts: all that are planned.",
-        metavar="metrics|selection|readings|words|attempts|prompts",
+        metavar="metrics|selection|words|attempts|prompts",
     ),
     form: str = Option(
         "csv",
@@ -102,7 +102,7 @@ def export(
     ),
     out: options.Out = None,
 ) -> None:
-    """Write a table of a run: metrics, selection rates, readings, words, attempts or prompts. The run is only read.
+    """Write a table of a run: metrics, selection rates, words, attempts or prompts. The run is only read.
 
     Examples: equipoise export run.equipoise -o metrics.csv ·
     equipoise export run.equipoise --what attempts --format parquet -o attempts.parquet ·

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import orjson
 import polars as pl
@@ -21,15 +20,9 @@ from equipoise.report.files import check_target, writing
 from equipoise.runs.file.values import ATTEMPTS
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
-from equipoise.schema import METRICS_TABLE, READ_DIFFERENTLY, escape_formulas, replace_surrogates
+from equipoise.schema import escape_formulas, replace_surrogates
 
-TABLES = ("metrics", "selection", "readings", "words", "attempts", "prompts")
-READINGS_TABLE = {
-    **{name: METRICS_TABLE.get(name, pl.String) for name in ("model", "probe", "metric", "reading", "detector")},
-    **{name: METRICS_TABLE[name] for name in ("value", "low", "high", "n", "mark", "best", "worst")},
-    "answers": pl.Int64,
-    "differing": pl.Int64,
-}
+TABLES = ("metrics", "selection", "words", "attempts", "prompts")
 ORIGIN = "answers_origin"
 """The column that says whether the answers were asked for, imported or simulated."""
 OF_ASKING = ("tries", "finished_at")
@@ -43,9 +36,9 @@ MOST_ROWS_PER_GROUP = 100_000
 def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "csv", probe: str | None = None) -> int:
     """Write a table of a run to a file; return the number of rows.
 
-    what   "metrics": one row per metric, slices too; "selection": rates and impact ratios by category; "readings":
-           the marked metrics by both readings; "words": how words differ between the arms, for probes that compare
-           them; "attempts": each that has ended, with its prompt, answer and what the answer says; "prompts": all
+    what   "metrics": one row per metric, slices too; "selection": rates and impact ratios by category; "words":
+           how words differ between the arms, for probes that compare them; "attempts": each that has ended, with its
+           prompt, answer and what the answer says; "prompts": all
     form   "csv", where text that a spreadsheet would run as a formula gets a leading apostrophe; "jsonl" or "parquet";
            "every-eval-ever": the marked metrics as one JSON record of schema 0.3.0 of the EvalEval coalition
     probe  only this probe; otherwise all in one table, where what a probe does not have is empty
@@ -128,22 +121,6 @@ def _read_selection(run: Run, names: list[str]) -> pl.DataFrame:
     return pl.concat([tabulate_selection(name, run.result(name).selection) for name in names])
 
 
-def _read_readings(run: Run, names: list[str]) -> pl.DataFrame:
-    """One row per marked metric and reading; `differing` counts the answers that the two readings read differently."""
-    rows: list[dict[str, Any]] = []
-    for name in names:
-        result, other = run.result(name), run.other_reading(name)
-        shared: dict[str, Any] = {"probe": name}
-        if other:
-            shared |= {"answers": other.answers, "differing": other.coverage["all"][READ_DIFFERENTLY]}
-        for read in (result, other) if other else (result,):
-            for metric, mark in read.marks.items():
-                described = {"metric": metric, "reading": read.reading, "detector": read.detector}
-                estimate, best = asdict(read.metrics[metric]), mark.to_dict() if mark else {}
-                rows.append({**shared, **described, **estimate, **best})
-    return pl.DataFrame(rows, schema=READINGS_TABLE).with_columns(pl.col("value", "low", "high").fill_nan(None))
-
-
 def _read_words(run: Run, names: list[str]) -> pl.DataFrame:
     """One row per word that was tested; `first` and `second` name the sides that its shares belong to."""
     found = {name: comparison for name in names if (comparison := run.words(name))}
@@ -160,7 +137,6 @@ def _read_words(run: Run, names: list[str]) -> pl.DataFrame:
 MEASURED_TABLES: dict[str, Callable[[Run, list[str]], pl.DataFrame]] = {
     "metrics": _read_metrics,
     "selection": _read_selection,
-    "readings": _read_readings,
     "words": _read_words,
 }
 
