@@ -10,7 +10,6 @@ from equipoise.models.failures import find_rejected_parameter, read_reported
 from equipoise.models.protocol import Reply, Sampling, TransientFault
 from equipoise.schema import Status
 from serving.asking import PROTOCOLS, ask, ask_with_response, connect_to
-from serving.faults import WHOLE, send_bytes
 from serving.faulty import FaultyServer, sealed
 
 # Answers
@@ -110,14 +109,6 @@ def test_fields_of_a_wrong_type_are_ignored() -> None:
     usage = {"prompt_tokens": "many", "completion_tokens": -1}
     reply = ask_with_response({"choices": [choice], "model": 7, "usage": usage, "system_fingerprint": []})
     assert reply == Reply(status=Status.OK, answer="Yes", latency=reply.latency if isinstance(reply, Reply) else None)
-
-
-@pytest.mark.fault("E9")
-def test_a_byte_order_mark_before_the_json_is_left_out() -> None:
-    with FaultyServer(lambda prompt, nth: send_bytes(b"\xef\xbb\xbf" + WHOLE)) as server:
-        [reply] = ask(connect_to(server))
-    assert isinstance(reply, Reply)
-    assert reply.answer == "She said yes."
 
 
 # Parameters

@@ -55,6 +55,7 @@ TABLE = [
     Expected("E7", "SILENT", Status.TIMEOUT, "timeout", deadline=0.3),
     Expected("E8", "RESET HANG_UP NOT_HTTP SHORT_BODY SHORT_GZIP BROKEN_CHUNK DAMAGED_GZIP", HTTP_ERROR, "connection"),
     Expected("E9", "INVALID_JSON NOT_UTF8 NOT_AN_OBJECT", MALFORMED, "malformed"),
+    Expected("E9", "BYTE_ORDER_MARK", Status.OK),
     Expected("E10", "BROKEN_OFF", HTTP_ERROR, "server"),
     Expected("E10", "NO_CHOICES", MALFORMED, "malformed"),
     Expected("E11", "NULL_CONTENT EMPTY_CONTENT", Status.EMPTY),

@@ -233,6 +233,7 @@ class Fault(Enum):
     # E9
     INVALID_JSON = member(send_bytes(WHOLE[:-10]))
     NOT_UTF8 = member(send_bytes(WHOLE.replace(b"She", b"\xff\xfe")))
+    BYTE_ORDER_MARK = member(send_bytes(b"\xef\xbb\xbf" + WHOLE))
     NOT_AN_OBJECT = member(send_bytes(b'"She said yes."'))
     DAMAGED_GZIP = member(send_bytes(gzip.compress(WHOLE)[:10] + b"\xff" * 40, encoding="gzip"))
     # E10

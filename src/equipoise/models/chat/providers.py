@@ -64,7 +64,6 @@ _PROVIDERS = (
 PROVIDERS = {provider.name: provider for provider in _PROVIDERS}
 """All providers by name. `custom` is any other endpoint that speaks the OpenAI protocol."""
 
-
 MAKERS = {
     "openai": ("gpt-", "chatgpt", "o1", "o3", "o4"),
     "anthropic": ("claude",),
