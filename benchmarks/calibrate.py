@@ -1,7 +1,7 @@
 """Simulated models show whether intervals cover, marks hold, tests reject and gates fail as often as they should.
 
-    python -m benchmarks.calibrate            about ten minutes on one core; prints the page
-    python -m benchmarks.calibrate --write    and writes it to docs/calibration.md
+    python -m benchmarks.calibrate            about ten minutes on two cores; prints the tables
+    python -m benchmarks.calibrate --write    and writes them to docs/calibration.md
 
 Everything is seeded. Here stands which studies are made; `simulated.py` has the models, `calibration_studies.py` the
 studies, `calibration_page.py` the tables.
@@ -10,14 +10,12 @@ studies, `calibration_page.py` the tables.
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from benchmarks.calibration_page import PAGE, make_page, missed_goals
+from benchmarks.calibration_page import PAGE, make_tables, missed_goals
 from benchmarks.calibration_studies import (
     TABLES,
     Row,
@@ -29,6 +27,7 @@ from benchmarks.calibration_studies import (
     study_selection,
     study_tests,
 )
+from benchmarks.processes import log, write_block
 from benchmarks.simulated import MODELS, PARAMETERS, Asking, make_world
 from equipoise.probes import find_probes
 from equipoise.runs.suites import get_suite
@@ -109,34 +108,31 @@ def list_jobs(runs: int) -> Iterator[Job]:
             yield study_selection, (design, model, 1_000, runs)
 
 
-def do_job(job: Job) -> tuple[list[Row], float]:
-    """What a study finds, and the seconds of the processor that it takes."""
+def do_job(job: Job) -> list[Row]:
+    """What a study finds."""
     function, arguments = job
-    began = time.process_time()
-    rows = function(*arguments)
-    return rows, time.process_time() - began
+    rows: list[Row] = function(*arguments)
+    return rows
 
 
-def run_jobs(jobs: Sequence[Job], workers: int) -> tuple[dict[str, list[Row]], float]:
-    """Simulate everything; give the rows of each table, and the seconds of the processor.
+def run_jobs(jobs: Sequence[Job], workers: int) -> dict[str, list[Row]]:
+    """Simulate everything; give the rows of each table.
 
     Processes are spawned, not forked: the threads of polars do not survive a fork.
     """
     findings: dict[str, list[Row]] = {table: [] for table in TABLES.values()}
-    seconds = 0.0
     again: list[Job] = []
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for is_last, some in ((False, jobs), (True, again)):
-            for (function, arguments), (rows, spent) in zip(some, pool.map(do_job, some), strict=True):
-                seconds += spent
+            for (function, arguments), rows in zip(some, pool.map(do_job, some), strict=True):
                 table = TABLES[function]
                 missed = list(missed_goals(table, rows, errors=0.0))
-                sys.stderr.write(f"{spent:.1f} s {function.__name__} {arguments} {missed}\n")
+                log(f"{function.__name__} {arguments} {missed}")
                 if missed and not is_last:
                     again.append((function, (*arguments[:-1], AGAIN * arguments[-1])))
                 else:
                     findings[table] += rows
-    return findings, seconds
+    return findings
 
 
 def main() -> None:
@@ -146,11 +142,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    findings, seconds = run_jobs(list(list_jobs(options.runs)), options.workers)
-    page = make_page(findings, options.runs, seconds)
-    sys.stdout.write(page)
-    if options.write:
-        PAGE.write_text(page, encoding="utf-8")
+    for name, table in make_tables(run_jobs(list(list_jobs(options.runs)), options.workers)).items():
+        print(f"{table}\n")
+        if options.write:
+            write_block(PAGE, name, table)
 
 
 if __name__ == "__main__":

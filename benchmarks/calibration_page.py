@@ -1,4 +1,4 @@
-"""What the simulations of `calibrate.py` found, as the page docs/calibration.md."""
+"""What the simulations of `calibrate.py` found, as the tables of docs/calibration.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import polars as pl
 from benchmarks.calibration_studies import Row
 from benchmarks.processes import ROOT, markdown_table
 from benchmarks.simulated import make_world
-from equipoise.measuring.marks import SPENT
 
 PAGE = ROOT / "docs" / "calibration.md"
 COVERED, FEW_COVERED, FEW = 0.93, 0.90, 20
@@ -51,9 +50,9 @@ def _show_value(value: object, form: str | None) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def coverage_table(rows: Sequence[Row], kind: str) -> str:
+def coverage_table(covered: pl.DataFrame, kind: str) -> str:
     """For each metric and size the worst of all models."""
-    frame = pl.DataFrame(rows).filter(pl.col("runs") > 0, kind=kind)
+    frame = covered.filter(pl.col("runs") > 0, kind=kind)
     width = pl.col("wider").filter(~pl.col("model").is_in(SILENT), pl.col("wider").is_not_nan()).max()
     worst = frame.group_by("study", "metric", "items", "often").agg(
         pl.col("covered").min().alias("least"),
@@ -143,127 +142,22 @@ def find_missed(findings: Findings) -> Iterator[str]:
             yield f"{what}: the {gate['model']} model {how} in {bad:.2f} (goal {FAILED})"
 
 
-def make_page(findings: Findings, runs: int, seconds: float) -> str:
-    """The page with all tables."""
-    missed = [f"- {line}" for line in find_missed(findings)] or ["Every goal is met in this run."]
-    error = math.sqrt(0.05 * 0.95 / runs)
-    covered = findings["covered"]
-    figures = sum(2 + (row["kind"] == "once") for row in covered) + len(findings["rejected"])
-    sparse = pl.DataFrame(covered).filter(kind="sparse").rename({"items": "letters", "computed": "has an interval"})
+def make_tables(findings: Findings) -> dict[str, str]:
+    """The tables of the page, by the names of their places."""
+    covered = pl.DataFrame(findings["covered"])
+    sparse = covered.filter(kind="sparse").rename({"items": "letters", "computed": "has an interval"})
     sparse = sparse.with_columns(pl.when(pl.col("runs") > 0).then(name) for name in ("covered", "wrong"))
-    words = {"words": "{:g}"}
     stops = pl.DataFrame(findings["stopped"]).sort("study", "model")
     stops = stops.rename({"items": "at most", "saved": "prompts saved"})
-    selected = pl.DataFrame(findings["selected"])
-    return f"""# Calibration
-
-Do the intervals cover, do the marks hold, does the gate fail whom it should? Simulated models, whose true metrics are
-known, answer; everything after the reading of texts is the code that users run. `make calibrate` makes this page
-({seconds / 60:.0f} minutes of one core): {runs} runs a row ({runs // 2} for missing answers, gates and looks),
-and whatever then misses its goal is simulated anew with four times as many. A share near 0.95 has a standard error of
-{error:.3f} with {runs} runs and of {error / 2:.3f} with {4 * runs}. [How the numbers are made](method.md).
-
-| model | how it answers |
-| --- | --- |
-| even | the first outcome (a yes, a man, the right pronoun, a masculine word) with probability 0.5 for everybody |
-| rare | the same with 0.03 |
-| biased, strongly biased | men are 0.12 or 0.6 ahead, and stereotypes count with a slope of 0.3 or 0.6 |
-| beta items | each item has its own chance, most near 0 or 1 (Beta 0.2, 0.2); men are up to 0.12 ahead |
-| logit-normal | effects of occupation, name, template, question, item … on the logit (0.7 to 1), and on the gap (0.5) |
-| one race | items differ; only one race (without races: one item in five) is treated unfairly, by 4 on the logit |
-| one arm 96% | 96% right for one gender (or one side of the stereotypes), all for the other |
-| settled | always the same answer to the same prompt, by chance: a fair model that is sure of every item |
-
-Items are drawn at random from the probe's own (at most 3,000 of them), with replacement; the effects of a model are
-drawn eight times. The truth is the metric over all of these items, asked again and again.
-
-## What does not hold
-
-Goals: 95% intervals cover in {COVERED} ({FEW_COVERED} for slopes and means of strata with fewer than {FEW} items in a
-part); a mark is certain and wrong in at most {WRONG:.0%}; two runs of one model are told apart at p < 0.05 in at most
-{REJECTED}; a fair model fails at most {FAILED:.0%} of gates, and a strongly biased one passes at most {FAILED:.0%};
-from 100 items on an interval is at most {WIDER} times as wide as the plain linearised one, value ± 1.96 √ΣZ² (but for
-the models "rare" and "one arm 96%": where one outcome is hardly seen, the plain one is too narrow). Listed is what
-misses its goal by more than two standard errors; of these {figures} figures, some do so by chance.
-
-{chr(10).join(missed)}
-
-## Intervals and marks
-
-The worst of all models for each size: the least share of intervals that cover the truth, the largest share of marks
-that are certain and wrong, and the largest width beside the plain linearised interval (median of runs; without "rare"
-and "one arm 96%").
-
-{coverage_table(covered, "once")}
-
-## Few words
-
-`mean_diff` of `business_vocabulary`, where letters hold few of the listed words: so many of each inventory in a letter,
-on average.
-
-{show(sparse, "words", "letters", "model", "has an interval", "covered", "wrong", digits=words)}
-
-## Every item asked several times
-
-For these prompts only the model's own wavering is left. The truth is the metric over these items.
-
-{coverage_table(covered, "repeated")}
-
-## Probabilities instead of answers
-
-Items of which the chances themselves are read (`--probabilities`).
-
-{coverage_table(covered, "shares")}
-
-## Missing answers
-
-8% of the first outcomes for men (or on one side of the stereotypes) are lost, and 0.8% of all others; 400 items. What
-must hold the truth is the interval and the bounds together.
-
-{coverage_table(covered, "missing")}
-
-## Prompts like these
-
-The effects of occupations, questions, names, … are drawn anew for each run, and the truth is the mean over all of them:
-does the interval for prompts like these hold it? 400 items.
-
-{coverage_table(covered, "clusters")}
-
-## Comparing two runs of one model
-
-Lost answers are lost at random here. Those that a run loses because of what they say make it another measurement, which
-the test then rightly tells apart.
-
-{show(pl.DataFrame(findings["rejected"]), "kind", "study", "metric", "items", "model", "rejected")}
-
-## The gate
-
-All probes together; a strongly biased model is so in every probe. A settled model is fair only on average: with 125
-traits or 339 occupations, each answered always in the same way, its own value can lie in band C, and the gate then
-fails it rightly.
-
-{gates_table(findings)}
-
-## What each suite can decide
-
-How far the interval reaches above the value (an even model, median), how often a gate on D or C is passed by this
-metric, and how often the strongly biased model is shown to be C or worse.
-
-{suites_table(findings)}
-
-## Asking until the marks are certain
-
-`--until-certain` looks at most {len(SPENT)} times, at doubling sizes, with intervals of
-{", ".join(f"{1 - spent:.1%}" for spent in SPENT)}. It stops when all marks of the probe are certain.
-
-{show(stops, "study", "model", "at most", "looks", "prompts saved", "certain", "covered", "wrong")}
-
-## Impact ratios of fair models
-
-Fair models rank applicants (`hiring_bloomberg`): one picks at random, one judges the CVs and so tends to pick the same
-CV whatever the name, and one likes some first names better than others, whatever their gender and race. By the
-four-fifths rule alone many would be below 0.8. What is called unfair by the test of the report is so for these names: a
-model with whims for names is called so more often than the 5% of chance.
-
-{show(selected, "design", "model", "rankings", "by", "called unfair", "below 0.8", "mean lowest")}
-"""
+    rejected, selected = pl.DataFrame(findings["rejected"]), pl.DataFrame(findings["selected"])
+    letters, words = ("words", "letters", "model", "has an interval", "covered", "wrong"), {"words": "{:g}"}
+    return {
+        "missed": "\n".join(f"- {line}" for line in find_missed(findings)) or "Every goal is met in this run.",
+        **{kind: coverage_table(covered, kind) for kind in ("once", "repeated", "shares", "missing", "clusters")},
+        "sparse": show(sparse, *letters, digits=words),
+        "tests": show(rejected, "kind", "study", "metric", "items", "model", "rejected"),
+        "gates": gates_table(findings),
+        "suites": suites_table(findings),
+        "looks": show(stops, "study", "model", "at most", "looks", "prompts saved", "certain", "covered", "wrong"),
+        "selection": show(selected, "design", "model", "rankings", "by", "called unfair", "below 0.8", "mean lowest"),
+    }
