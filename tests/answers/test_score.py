@@ -24,7 +24,6 @@ from equipoise.schema import ANSWER, GENDER, ID, ITEM, PROMPT, REPETITION
 from simulating import simulated
 
 PARAMETERS: dict[str, Any] = {"sample": 64, "repeat": 2}
-PROBES = ("hiring_an", "jobs_lum", "business_vocabulary")
 
 
 @pytest.fixture
@@ -52,16 +51,11 @@ def answer_most(name: str) -> list[dict[str, object]]:
     return [given[place] for place in rng.permutation(len(given))]
 
 
-@pytest.fixture(scope="module")
-def at_once() -> dict[str, equipoise.Result]:
-    return {name: equipoise.score(name, answer_most(name), **PARAMETERS) for name in PROBES}
-
-
-@pytest.mark.parametrize("name", PROBES)
-def test_small_batches_give_the_same_result(
-    at_once: dict[str, equipoise.Result], small_batches: None, name: str
-) -> None:
-    expected, scored = at_once[name], equipoise.score(name, answer_most(name), **PARAMETERS)
+@pytest.mark.parametrize("name", ["hiring_an", "business_vocabulary"])
+def test_small_batches_give_the_same_result(name: str, request: pytest.FixtureRequest) -> None:
+    expected = equipoise.score(name, answer_most(name), **PARAMETERS)
+    request.getfixturevalue("small_batches")
+    scored = equipoise.score(name, answer_most(name), **PARAMETERS)
     assert scored.to_dict() == expected.to_dict()
     assert min(scored.matching.surplus, scored.matching.unknown, scored.matching.missing) > 0
     assert isinstance(expected.attempts, pl.DataFrame)
@@ -69,10 +63,8 @@ def test_small_batches_give_the_same_result(
     assert_frame_equal(scored.evaluated, expected.evaluated)
 
 
-def test_a_run_file_in_small_parts_gives_the_same_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    stances = {"jobs_lum": "stereotyping", "hiring_an": "random", "business_vocabulary": "random"}
+def test_a_run_file_in_small_parts_gives_the_same_result(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    stances = {"jobs_lum": "stereotyping", "hiring_an": "random"}
     expected = simulated(tmp_path / "run.equipoise", stances, answered=90, failed=7).results()
     request.getfixturevalue("small_batches")
     scored = Run.open(tmp_path / "run.equipoise").results()
@@ -117,15 +109,9 @@ def label_by_all(text: pl.Expr) -> pl.Expr:
     return pl.when(pl.col("masculinity") > 0.4).then(label_by_gender(text)).otherwise(label_by_prompt(text))
 
 
-BY_GENDER, BY_PROMPT = read_with(label_by_gender, GENDER), read_with(label_by_prompt, PROMPT)
+BY_PROMPT = read_with(label_by_prompt, PROMPT)
 BY_ALL = replace(read_with(label_by_all, GENDER, "masculinity", PROMPT, ITEM), prompts=without_names)
-NO_NAMES = replace(BY_GENDER, prompts=without_names)
-READING_PROMPTS = {
-    "gender": BY_GENDER,
-    "prompt": BY_PROMPT,
-    "equal texts, gender": NO_NAMES,
-    "equal texts, all": BY_ALL,
-}
+NO_NAMES = replace(read_with(label_by_gender, GENDER), prompts=without_names)
 
 
 def answer_all(probe: Probe) -> pl.DataFrame:
@@ -145,12 +131,9 @@ def expect_labels(probe: Probe, answers: pl.DataFrame) -> dict[tuple[str, int], 
     return {(key, number): label for key, number, label in labels.iter_rows()}
 
 
-@pytest.mark.parametrize("probe", READING_PROMPTS.values(), ids=READING_PROMPTS)
-@pytest.mark.parametrize("small", [False, True], ids=["whole", "in small batches"])
-def test_detectors_that_read_the_prompt(probe: Probe, small: bool, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("probe", [BY_PROMPT, BY_ALL], ids=["prompt", "all, equal texts"])
+def test_detectors_that_read_the_prompt_in_small_batches(probe: Probe, small_batches: None) -> None:
     answers = answer_all(probe)
-    if small:
-        request.getfixturevalue("small_batches")
     parameters: dict[str, Any] = {"sample": 60, "repeat": 3}
     by_id = equipoise.score(probe, answers.select(ID, REPETITION, ANSWER), **parameters)
     labels = {(key, number): label for key, number, label in by_id.evaluated[ID, REPETITION, "label"].iter_rows()}

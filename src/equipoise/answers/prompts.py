@@ -18,8 +18,8 @@ from equipoise.measuring.plan import Plan, number_items
 from equipoise.schema import ID, ITEM_NUMBER, REPETITION, escape_formulas
 
 Row = dict[str, Any]
-ROWS_AT_A_TIME = 100_000
-"""How many rows are made before they are written. It bounds the memory where prompts are repeated often."""
+ROWS_AT_A_TIME = 50_000
+"""About how many rows are made before they are written. It bounds the memory where prompts are repeated often."""
 
 
 class PromptFormat(StrEnum):
@@ -89,16 +89,14 @@ def split_plan(planned: Plan, shards: int) -> list[range]:
 
 def _tabulate(planned: Plan, items: range | None, *, numbered: bool) -> Iterator[pl.DataFrame]:
     """The prompts once for each repetition, in tables of limited size; without repetitions as they are planned."""
-    size = max(ROWS_AT_A_TIME // planned.repetitions, 1)
     repetitions = pl.int_ranges(1, planned.repetitions + 1).alias(REPETITION)
     first = items.start if items else 0
-    for batch in planned.batches(items=items):
+    for batch in planned.batches(max(ROWS_AT_A_TIME // planned.repetitions, 1), items):
         number = number_items(batch, first)
         first = int(number[-1]) + 1
         hides = ITEM_NUMBER in batch.columns
         prompts = batch.select(ID, number, pl.exclude(ID)) if numbered and not hides else batch
-        for some in prompts.iter_slices(size):
-            if planned.repetitions == 1:
-                yield some
-            else:
-                yield some.select(ID, repetitions, pl.exclude(ID)).explode(REPETITION)
+        if planned.repetitions == 1:
+            yield prompts
+        else:
+            yield prompts.select(ID, repetitions, pl.exclude(ID)).explode(REPETITION)
