@@ -43,7 +43,6 @@ def test_an_answer_comes_with_its_tokens_model_and_finish_reason(protocol: str) 
     [
         (None, None, None),
         ("Be brief.", None, "Be brief."),
-        (None, "You are a recruiter.", "You are a recruiter."),
         ("Be brief.", "You are a recruiter.", "Be brief.\n\nYou are a recruiter."),
         ("", None, ""),
         ("", "You are a recruiter.", "You are a recruiter."),
@@ -69,8 +68,6 @@ CONTENTS: list[tuple[dict[str, Any], str | None, str | None]] = [
     ({"content": [{"type": "text", "text": "Y"}, {"type": "text", "text": "es"}]}, "Yes", None),
     ({"content": [THINKING, {"type": "text", "text": "Yes"}]}, "Yes", "Hm"),
     ({"content": "<think>Hm</think>Yes"}, "<think>Hm</think>Yes", None),
-    ({"content": "Hm</think>Yes"}, "Hm</think>Yes", None),
-    ({"content": "Yes <think>Hm</think>"}, "Yes <think>Hm</think>", None),
     ({"content": "<think>Hm</think>\n"}, None, "<think>Hm</think>\n"),
     ({"content": "a\ud800b\x00"}, "a\ud800b\x00", None),
     ({"content": " ", "refusal": "I can't help with that."}, REFUSED, None),

@@ -92,7 +92,6 @@ def test_a_base_url_that_cannot_be_parsed_is_refused_and_not_shown(base_url: str
     [
         "https://h/v1?api_key=abc",
         "https://h/v1?x-goog-token=AIzaSyA1234567890abcdefgh",
-        "https://h/v1?zone=sk-proj-0123456789abcdef",
         "https://h/v1?sk-proj-0123456789abcdef=1",
         "https://h/sk-proj-0123456789abcdef/v1",
         "https://h/proxy/Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA/v1",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,6 @@ import pytest
 
 import equipoise
 from equipoise.errors import InputError
-from equipoise.models.protocol import Refused
-from equipoise.models.simulated import SimulatedModel
 from equipoise.probes import find_probes
 from equipoise.runs.run import Run
 from equipoise.runs.suites import choose_probes_for
@@ -74,8 +71,3 @@ def test_named_probes_must_have_the_stance_and_others_are_left_out() -> None:
         choose_probes_for("simulated/fair", None)
     for model in ("simulated/unbiased", "openai/fair"):
         assert len(choose_probes_for(model, None)) == len(find_probes())
-
-
-def test_a_simulated_model_answers_no_text() -> None:
-    with pytest.raises(Refused, match="can only answer the prompts of a run"):
-        asyncio.run(SimulatedModel("simulated/unbiased").answer("Hello?"))
