@@ -70,6 +70,8 @@ def packaged_corpus(probe: Probe) -> dict[str, str]:
 
 def find_size(probe: Probe, suite: str) -> dict[str, int]:
     """How much of a probe a suite asks: as `sizes.json` beside its card says, or else round numbers."""
+    if probe.own:
+        return {}  # all of the user's prompts, which are in the file of a run only
     source = probe.card.folder / "sizes.json" if probe.card.folder else None
     if source is not None and source.is_file():
         return dict(json.loads(source.read_text(encoding="utf-8"))[suite])
