@@ -160,7 +160,9 @@ def test_answers_are_read(detector: Detector, lines: str) -> None:
 def test_names_of_the_prompt_are_read_where_they_are_clear(answer: str, label: str) -> None:
     row = {"answer": answer, "genders": "fm", "races": "aa", "names": "Ana Lee; Kim Lee"}
     other = {"answer": "Molly", "genders": "mf", "races": "ww", "names": "Kyle Jensen; Molly Larson"}
-    assert label_rows(RANKED_PEOPLE, [row, other]) == [label, "white_female_after_a"]
+    nameless = {"answer": "B, A", "genders": "mf", "races": "hh", "names": ""}
+    expected = [label, "white_female_after_a", "hispanic_female_after_a"]
+    assert label_rows(RANKED_PEOPLE, [row, other, nameless]) == expected
 
 
 @pytest.mark.parametrize(
