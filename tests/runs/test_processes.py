@@ -101,7 +101,7 @@ def test_a_full_place_stops_the_run_and_keeps_the_file(
     path = tmp_path / "run.db"
     monkeypatch.setattr(store, "RESERVE", 0)
     create(path, plan(size=600)).close()
-    with FaultyServer(answer_at_length) as server:
+    with FaultyServer(answer_at_length, delay=0.02) as server:
         child = start(path, server, f"--reserve={reserve}", f"--largest-file={1_500_000}")
         out, err = child.communicate(timeout=120)
         assert child.returncode == 5, err
