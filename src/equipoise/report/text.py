@@ -7,11 +7,12 @@ import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from equipoise.errors import InputError
+from equipoise.errors import EquipoiseError, InputError
 from equipoise.measuring.accuracy import ExamResult
 from equipoise.measuring.marks import UNDECIDED, Mark, mark, say_silent
 from equipoise.measuring.precision import explain_open, find_certain
@@ -105,10 +106,11 @@ def describe_next(run: Run) -> Iterator[str]:
         yield f"next: equipoise resume {path}"
         return
     too_few = run.settings.spec.suite == "quick" and any(given and given.too_few for given in marks)
-    more = [
-        _expect_more(run, result, find_size(result.setup.probe, "ci") if too_few else find_certain(result))
-        for result in results.values()
-    ]
+    more = []
+    for result in results.values():
+        with suppress(EquipoiseError):  # no more can be planned of prompts that are only in the file
+            size = find_size(result.setup.probe, "ci") if too_few else find_certain(result)
+            more.append(_expect_more(run, result, size))
     if rows := [row for row in more if row.attempts > 0]:
         command = f"equipoise extend {path} {'--suite ci' if too_few else '--certain'}"
         yield f"next: {command}: about {sum(row.attempts for row in rows):,} prompts{_say_cost(run, rows)}"

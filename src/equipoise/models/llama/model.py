@@ -35,6 +35,7 @@ LARGER_SLOTS, SMALLEST_SLOTS = 4, 8
 CONTEXT = 2048
 """Tokens of prompt and answer together."""
 LOAD_SECONDS = 300.0
+MAX_RESTARTS = 3
 KEPT_LOG_LINES, MAX_LOG_LINE = 12, 300
 
 
@@ -56,13 +57,14 @@ class EmbeddedModel(Model):
         version = importlib.metadata.version(PACKAGE)
         super().__init__(name, {**settings, "sha256": sha256, PACKAGE: version, "context": CONTEXT, "slots": slots})
         self._free_slots = asyncio.Semaphore(slots)
+        self._starting = asyncio.Lock()
+        self._restarts = 0
         self._resources = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         """Start the child and wait until it has loaded the weights; raises `Refused` if it does not."""
         try:
-            address, key = await self._start()
-            self._chat = await self._resources.enter_async_context(self._make_chat(address, key))
+            await self._start()
         except BaseException:
             await self.__aexit__()
             raise
@@ -73,17 +75,27 @@ class EmbeddedModel(Model):
         await self._resources.aclose()
 
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
-        """Send one request, as soon as a slot is free. A child that has ended answers nothing more."""
+        """Send one request, as soon as a slot is free. A child that has ended is started again, a few times."""
         async with self._free_slots:
-            if self._child.returncode is not None:
-                raise Refused(await self._describe_end())
+            async with self._starting:
+                if self._child.returncode is not None:
+                    await self._start_again()
+            chat = self._chat
             try:
-                return await self._chat.answer(prompt, system, asking)
+                return await chat.answer(prompt, system, asking)
             finally:
-                self.notes += [note for note in self._chat.notes if note not in self.notes]
+                self.notes += [note for note in chat.notes if note not in self.notes]
 
-    async def _start(self) -> tuple[str, str]:
-        """The address and the key of a child that has loaded the weights."""
+    async def _start_again(self) -> None:
+        problem = await self._describe_end()
+        if self._restarts == MAX_RESTARTS:
+            raise Refused(f"{problem}\nIt was started again {MAX_RESTARTS} times.")
+        self._restarts += 1
+        await self._start()
+        self.notes.append(f"{problem.splitlines()[0]} It was started again.")
+
+    async def _start(self) -> None:
+        """Start a child and wait until it has loaded the weights."""
         key = secrets.token_urlsafe(24)
         options = {
             "weights": str(self._weights),
@@ -113,7 +125,8 @@ class EmbeddedModel(Model):
             raise Refused(f"The model {self._weights} was not loaded within {LOAD_SECONDS:g} s.") from None
         if not address:
             raise Refused(await self._describe_end())
-        return address, key
+        # Chats with earlier children stay open: their requests may not have noticed yet that the child is gone.
+        self._chat = await self._resources.enter_async_context(self._make_chat(address, key))
 
     async def _end(self) -> int:
         """End the child if it still runs. It is killed at once: it holds no state."""
