@@ -123,6 +123,8 @@ class Pump:
         if self.counts[Status.OK] and dropped is not None:
             model.continue_after(dropped)
         self.throttle = Throttle(concurrency, self.spec.rpm, lambda: self._report(self._progress()))
+        others = list(itertools.islice(self._pending, OTHERS))
+        self._pending = itertools.chain(others, self._pending)
         asker = Asker(
             model=model,
             spec=self.spec,
@@ -131,7 +133,7 @@ class Pump:
             wanted=str(model.settings.get("model", "")),
             throttle=self.throttle,
             answered=self.file.answered() if any(self.counts[status] for status in MEASURED) else None,
-            others=list(itertools.islice(self.file.pending(), OTHERS)),
+            others=others,
             raise_limit=self.raise_limit,
         )
         async with model:

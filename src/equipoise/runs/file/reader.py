@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import polars as pl
 
 from equipoise.errors import IntegrityError, StorageError
@@ -95,15 +96,21 @@ class RunReader:
         One repetition after another, and within each all probes at the same pace, each in its own seeded order.
         """
         probes = self.probes()
+        ended = {(probe, repetition): count for probe, repetition, count in self._rows(sql.ENDED_BY_REPETITION)}
         for repetition in range(1, max((probe.repetitions for probe in probes), default=0) + 1):
-            streams = [self._pending(probe, repetition) for probe in probes if repetition <= probe.repetitions]
+            asked = [probe for probe in probes if repetition <= probe.repetitions]
+            some = [probe for probe in asked if ended.get((probe.name, repetition)) != probe.prompts]
+            streams = [self._pending(probe, repetition) for probe in some]
             yield from heapq.merge(*streams, key=lambda pending: pending.place)
 
     def _pending(self, probe: Planned, repetition: int) -> Iterator[Pending]:
-        last = -1
-        while page := self._rows(sql.PENDING, probe.name, last, repetition, _PAGE):
-            for prompt, text, system, last in page:
-                place = (last + 0.5) / probe.prompts
+        with translate_storage_errors(self.path):
+            rows = self._connection.execute(sql.PENDING, (probe.name, repetition))
+            positions = np.sort(np.fromiter((position for (position,) in rows), np.int64))
+        for start in range(0, len(positions), _PAGE):
+            page = values.encode_json(positions[start : start + _PAGE].tolist())
+            for prompt, text, system, position in self._rows(sql.PROMPTS_AT, probe.name, page):
+                place = (position + 0.5) / probe.prompts
                 yield Pending(probe.name, prompt, repetition, text, system, place, probe.asking)
 
     def answered(self) -> Pending | None:
