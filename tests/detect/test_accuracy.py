@@ -17,10 +17,10 @@ from equipoise.measuring.accuracy import (
     decided_label,
     describe_accuracy,
     find_labels,
-    label_rows,
     read_labelled,
 )
 from equipoise.probes import find_probes, get_probe
+from labelling import label_rows
 
 LABELLED = [name for name, probe in find_probes().items() if read_labelled(probe)]
 TWO_READINGS = [name for name in LABELLED if get_probe(name).specified]

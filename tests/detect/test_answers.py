@@ -9,8 +9,9 @@ import pytest
 from equipoise.assets import facts
 from equipoise.detect import CHARACTERS, DECISIONS, HIRING_LETTERS, Detector, choice
 from equipoise.detect.choices import RANKED_PEOPLE
-from equipoise.measuring.accuracy import find_labels, label_rows
+from equipoise.measuring.accuracy import find_labels
 from equipoise.probes import get_probe
+from labelling import label_rows
 
 MANY = "He sows, he reaps, he mows, he sleeps, and his dog is his friend."
 LETTERS = get_probe("business_vocabulary").detector

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.authoring import SCORES_OF_100, Detector, amount
-from equipoise.measuring.accuracy import NUMBER, compare_labels, find_labels, label_rows, read_labelled
+from equipoise.measuring.accuracy import NUMBER, compare_labels, find_labels, read_labelled
 from equipoise.measuring.evaluate import evaluate
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, STATUS
+from labelling import label_rows
 
 YEARLY = amount()
 

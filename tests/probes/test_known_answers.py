@@ -11,12 +11,13 @@ import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.measuring.accuracy import label_rows, read_labelled
+from equipoise.measuring.accuracy import read_labelled
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.probes.gest_translation.probe import FEW_PAIRS, LANGUAGES, read_pairs
 from equipoise.probes.gest_translation.reading import find_differing_words
 from equipoise.schema import GENDER, ID, PROMPT
+from labelling import label_rows
 from simulating import score
 
 

@@ -90,12 +90,6 @@ def find_kind(detector: Detector, label: str) -> str:
     return label if label in (*decided, *detector.other_labels) else ""
 
 
-def label_rows(detector: Detector, rows: Sequence[Row]) -> list[str]:
-    """What the detector says of labelled answers; columns of the prompt that it uses stand beside them in the file."""
-    used = [text_column(name, [row.get(name) for row in rows]) for name in detector.uses]
-    return find_labels(detector, [row["answer"] for row in rows], pl.DataFrame(used) if used else None)
-
-
 def decided_label(detector: Detector, label: str) -> str:
     """The label if it decides something; nothing for "refused" and the like, and for one that is not known."""
     return label if find_kind(detector, label) in (detector.labels or (COUNTED,)) else ""
