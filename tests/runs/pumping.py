@@ -23,11 +23,12 @@ T = TypeVar("T")
 
 
 class JumpingLoop(asyncio.SelectorEventLoop):
-    """An event loop in which nobody waits: when nothing is ready, its time is that of the next timer."""
+    """An event loop in which nobody waits: if nothing is ready and no thread at work, it is time for the next timer."""
 
     def __init__(self) -> None:
         super().__init__()
         self._now = 0.0
+        self._in_threads: set[asyncio.Future[Any]] = set()
 
     def time(self) -> float:
         return self._now
@@ -36,8 +37,14 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         """Let time pass in which nothing happens, as while a process is stopped."""
         self._now += seconds
 
+    def run_in_executor(self, *arguments: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        work = super().run_in_executor(*arguments)
+        self._in_threads.add(work)
+        work.add_done_callback(self._in_threads.discard)
+        return work
+
     def _run_once(self) -> None:
-        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
+        if not self._in_threads and not self._ready and self._scheduled:  # type: ignore[attr-defined]
             self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]
         super()._run_once()  # type: ignore[misc]
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import resource
+import sqlite3
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,10 @@ from equipoise.errors import EndpointError, Incomplete, Interrupted
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
 from equipoise.runs.ask.events import Event, RunProgress, check_complete, describe_duration
 from equipoise.runs.ask.pump import DRAIN_SECONDS, Pump
+from equipoise.runs.file import connection
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import Attempt
 from equipoise.schema import ANSWER, ID, PROMPT, Status, missing_share
 from runs.fakes import Fake, answering, create, ok, plan, prompts_of, seal, transient
 from runs.pumping import assert_fatal, make_pump, run, run_pump
@@ -206,3 +211,32 @@ def test_an_attempt_that_cannot_be_stored_is_malformed_and_the_others_are_stored
     assert outcome.error is None
     assert outcome.states == {Status.OK: 29, Status.MALFORMED: 1}
     assert outcome.progress[-1].counts[Status.MALFORMED] == 1
+
+
+def test_requests_go_on_while_a_reader_keeps_answers_from_being_stored(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_BUSY_SECONDS", 2.0)  # then a commit that nobody lets through fails
+    committing = threading.Event()
+
+    class Waiting(Fake):
+        """A model that answers ten prompts, then nothing until they are being stored, then thirty more."""
+
+        async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
+            if self.requests >= 10:
+                await asyncio.to_thread(committing.wait)
+            if self.requests == 40:
+                reader.rollback()
+            return await super().answer(prompt, system, asking)
+
+    def record(attempts: Sequence[Attempt]) -> int:
+        committing.set()
+        return RunFile.record(file, attempts)
+
+    model = Waiting(lambda prompt, nth: ok(prompt))
+    with create(path, plan(size=60)) as file, closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        monkeypatch.setattr(file, "record", record)
+        reader.execute("begin")
+        reader.execute("select count(*) from prompts").fetchall()
+        asyncio.run(make_pump(file, model).run())
+        assert (file.counts()[Status.OK], model.requests) == (60, 60)

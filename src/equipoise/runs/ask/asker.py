@@ -20,7 +20,7 @@ import asyncio
 import functools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -92,7 +92,7 @@ class Asker:
     """The last prompt that got an answer, which tests whether the endpoint works."""
     others: Sequence[Pending]
     """Prompts that do so if none was ever answered."""
-    raise_limit: Callable[[int, int], None] | None
+    raise_limit: Callable[[int, int], Awaitable[None]] | None
     """Raises the token limit of the run, given what the first answer took; None: limits stay as they are."""
     raised_limit: int = 0
     """The limit that was raised in this session, for prompts that were read from the file before."""
@@ -289,7 +289,7 @@ class Asker:
         """
         assert self.raise_limit is not None
         self.raised_limit = limit = min(LARGEST_LIMIT, 2 * (pending.asking.max_tokens or 0))
-        await asyncio.to_thread(self.raise_limit, limit, reply.completion_tokens or limit)
+        await self.raise_limit(limit, reply.completion_tokens or limit)
         self._note(
             f"{self.model.name} reasons before it answers. Its answers may have up to {limit:,} tokens, reasoning "
             "included, instead of the usual limit of each probe. To let it reason less, start a new run with "

@@ -4,6 +4,7 @@
        ▲                      │ attempts that have ended
        └────── run file ◄─────┘ committed, then counted in `RunProgress`
 
+All work on the file is done by one thread, so requests go on while it waits for the disk or for a reader of the file.
 Whatever ends the pump, answers that came back are stored before it raises, and attempts without an end stay pending.
 """
 
@@ -15,11 +16,14 @@ import resource
 import shlex
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import FrameType
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from equipoise.errors import EquipoiseError, Interrupted, StorageError
 from equipoise.models.protocol import Model, NotServed, Reply
@@ -29,15 +33,16 @@ from equipoise.runs.ask.budget import Budget
 from equipoise.runs.ask.events import Event, OnEvent, RunProgress
 from equipoise.runs.ask.throttle import Throttle
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.values import Attempt
+from equipoise.runs.file.values import Attempt, Pending
 from equipoise.runs.spec import RunSpec
 from equipoise.runs.verdicts import Verdicts
 from equipoise.schema import MEASURED, Status
 
-LINGER_SECONDS = 0.2
-"""Attempts are committed so long after the first of them has ended."""
-OTHERS = 100
-"""So many prompts may test whether the endpoint works if none was ever answered."""
+T = TypeVar("T")
+COMMIT_SECONDS = 0.2
+"""What has ended is committed so often."""
+PAGE = 1_000
+"""So many prompts are read at a time. No more attempts than that are ever without a commit."""
 DRAIN_SECONDS = 10.0
 """How long requests under way are waited for when nothing more is sent."""
 EXIT_CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -68,6 +73,10 @@ class Pump:
     notes_stored: int = 0
     throttle: Throttle | None = None
     workers: list[asyncio.Task[None]] = field(default_factory=list)
+    page: deque[Pending] = field(default_factory=deque)
+    """The prompts that are asked next."""
+    turning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the next page is read."""
     failure: Exception | None = None
 
     async def run(self) -> RunProgress:
@@ -80,7 +89,7 @@ class Pump:
         self._task = cast("asyncio.Task[object]", asyncio.current_task())
         self._started_at = self._loop.time()
         try:
-            with stop_on_signals(self.stop):
+            with stop_on_signals(self.stop), ThreadPoolExecutor(1, thread_name_prefix="run file") as self._thread:
                 if await self._plan() and not self.failure:
                     await self._ask_pending()
         except asyncio.CancelledError:
@@ -105,9 +114,9 @@ class Pump:
     async def _plan(self) -> bool:
         """Take the look that is due, if this run stops when its marks are certain; True if there is more to ask."""
         if self.take_look:
-            self.look, notes = await asyncio.to_thread(self.take_look)
+            self.look, notes = await self._in_thread(self.take_look)
             self.model.notes.extend(notes)
-            self._write()
+            await self._write()
         self.counts = self.file.counts()
         self._pending = self.file.pending()
         self._report(self._progress())
@@ -123,8 +132,7 @@ class Pump:
         if self.counts[Status.OK] and dropped is not None:
             model.continue_after(dropped)
         self.throttle = Throttle(concurrency, self.spec.rpm, lambda: self._report(self._progress()))
-        others = list(itertools.islice(self._pending, OTHERS))
-        self._pending = itertools.chain(others, self._pending)
+        await self._turn_page()
         asker = Asker(
             model=model,
             spec=self.spec,
@@ -133,60 +141,80 @@ class Pump:
             wanted=str(model.settings.get("model", "")),
             throttle=self.throttle,
             answered=self.file.answered() if any(self.counts[status] for status in MEASURED) else None,
-            others=others,
-            raise_limit=self.raise_limit,
+            others=list(self.page),
+            raise_limit=partial(self._in_thread, self.raise_limit) if self.raise_limit else None,
         )
         async with model:
             is_more = True
             while is_more and not self.failure:
                 self.workers = [asyncio.create_task(self._work(asker)) for _ in range(concurrency)]
                 try:
-                    await asyncio.wait(self.workers)
+                    working = set(self.workers)
+                    while working:
+                        _, working = await asyncio.wait(working, timeout=COMMIT_SECONDS)
+                        await self._write()
                 finally:
                     self._cancel_work()
                     await asyncio.wait(self.workers)
-                    self._write()
+                    await self._write()
                     self._report(self._progress())
                 is_more = bool(self.take_look) and not self.failure and await self._plan()
 
     async def _work(self, asker: Asker) -> None:
-        """Ask for what is pending, one after the other; all workers take from the same iterator."""
+        """Ask for what is pending, one after the other; all workers take from the same page."""
         try:
-            for pending in self._pending:
+            while pending := await self._take():
                 attempt = None if self.failure else await asker.ask(pending)
                 if attempt is None:
                     return
-                if not self.unstored:
-                    self._loop.call_later(LINGER_SECONDS, self._write)
                 self.unstored.append(attempt)
         except Exception as error:
             self._halt(error)
 
-    def _write(self) -> None:
+    async def _take(self) -> Pending | None:
+        """The prompt that is asked next; None if nothing is pending."""
+        async with self.turning:
+            if not self.page:
+                await self._turn_page()
+            return self.page.popleft() if self.page else None
+
+    async def _turn_page(self) -> None:
+        self.page = await self._in_thread(lambda: deque(itertools.islice(self._pending, PAGE)))
+
+    async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Work on the file in its thread, one thing after the other."""
+        return await self._loop.run_in_executor(self._thread, work, *arguments)
+
+    async def _write(self) -> None:
         """Commit what has ended, and notes; then report them. What cannot be stored is tried again at the end."""
-        batch, notes = self.unstored, self.model.notes[self.notes_stored :]
-        if not batch and not notes:
+        notes_before = self.notes_stored
+        if not self.unstored and notes_before == len(self.model.notes):
             return
         try:
-            stored = _record(self.file, batch) if batch else []
-            if notes:
-                dropped = self.model.settings.get("dropped")
-                self.file.add_notes(notes, dropped=list(dropped) if isinstance(dropped, dict) else [])
-            shortage = self.file.short_of_space()
+            await self._in_thread(self._commit)
         except Exception as error:
             self._halt(error)
-            return
-        self.unstored = []
-        self.notes_stored += len(notes)
-        self.ended += len(stored)
-        for attempt in stored:
-            self.counts[attempt.reply.status] += 1
-            self.counts[Status.PENDING] -= 1
-        for note in notes:
+        for note in self.model.notes[notes_before : self.notes_stored]:
             self._report(note)
         self._report(self._progress())
-        if shortage:
-            self._halt(StorageError(shortage))
+
+    def _commit(self) -> None:
+        """Store what has ended by now, then notes, and count both. Attempts may end meanwhile."""
+        batch, notes = self.unstored[:], self.model.notes[self.notes_stored :]
+        stored = _record(self.file, batch) if batch else []
+        del self.unstored[: len(batch)]
+        self.ended += len(stored)
+        counts = dict(self.counts)
+        for attempt in stored:
+            counts[attempt.reply.status] += 1
+            counts[Status.PENDING] -= 1
+        self.counts = counts  # at once: progress may be reported meanwhile, and its states add up
+        if notes:
+            dropped = self.model.settings.get("dropped")
+            self.file.add_notes(notes, dropped=list(dropped) if isinstance(dropped, dict) else [])
+            self.notes_stored += len(notes)
+        if shortage := self.file.short_of_space():
+            raise StorageError(shortage)
 
     def _halt(self, error: Exception) -> None:
         """Send nothing more because of this error. Requests under way have a while to come back."""

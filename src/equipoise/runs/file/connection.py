@@ -101,7 +101,7 @@ def _connect(path: Path, mode: str, pragmas: tuple[str, ...]) -> sqlite3.Connect
         uri=True,
         timeout=_BUSY_SECONDS,
         isolation_level=None,
-        check_same_thread=False,  # the pump uses the connection in a thread of its own, and only there
+        check_same_thread=False,  # the pump works on the file in a thread of its own
     )
     with on_error(connection.close):
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
