@@ -7,7 +7,6 @@ import random
 import re
 import sqlite3
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +19,7 @@ from benchmarks.fuzz_servers import mutate_json
 from equipoise.answers.files import read_tables
 from equipoise.cli.config import read_models
 from equipoise.errors import EquipoiseError
+from equipoise.measuring.partials import VALUES as VALUES_OF_PARTIAL
 from equipoise.runs.file import digests, sql
 from equipoise.runs.run import Run
 from equipoise.runs.spec import to_plain
@@ -157,15 +157,10 @@ def forge_partials(dice: random.Random, count: int, folder: Path) -> Iterator[st
     path = folder / "forged.partial"
     prompts = equipoise.plan("hiring_an", sample=6).prompts()["id"]
     equipoise.score_part("hiring_an", dict.fromkeys(prompts[:-1], "We regret to inform you."), sample=6).write(path)
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    values = json.loads(members["values.json"])
+    values, table = json.loads(pl.read_parquet_metadata(path)[VALUES_OF_PARTIAL]), pl.read_parquet(path.read_bytes())
     before = read_partial(path)
     for _ in range(count):
-        members["values.json"] = json.dumps(mutate_json(dice, values)).encode()
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, content in members.items():
-                archive.writestr(name, content)
+        table.write_parquet(path, metadata={VALUES_OF_PARTIAL: json.dumps(mutate_json(dice, values))})
         yield name_outcome(read_partial, path, before)
 
 

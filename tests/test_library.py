@@ -132,7 +132,7 @@ def test_answers_that_lack_something(answers: Any, words: str) -> None:
 
 
 def test_a_result_is_a_value(result: Result) -> None:
-    assert (result.probe, result.version, result.setup.corpus) == ("jobs_lum", 2, None)
+    assert (result.probe, result.setup.probe.version, result.setup.corpus) == ("jobs_lum", 2, None)
     rate = result.metrics["masculine_rate"]
     assert rate.low < rate.value < rate.high
     assert rate.n == 339
@@ -148,7 +148,7 @@ def test_a_result_as_a_table(result: Result) -> None:
     table = result.to_frame()
     assert table.columns == [
         *("model", "probe", "metric", "name", "about", "slice", "group", "value", "low", "high", "n"),
-        *("mark", "best", "worst", "reading", "detector", "judge", "level", "bound_low", "bound_high", "complete"),
+        *("mark", "best", "worst", "reading", "detector", "judge", "level", "bound_low", "bound_high"),
     ]
     assert table["metric"].to_list() == list(result.metrics)
     assert table["model"].null_count() == table.height, "a result alone does not know the model"

@@ -40,7 +40,7 @@ def test_what_a_simulated_model_cannot_do_is_said(command: Command) -> None:
 
 def test_every_output_marks_it(command: Command, run: Path, tmp_path: Path) -> None:
     shown = json.loads(command("show", run, "--json").out)
-    assert shown["simulated"] is True
+    assert shown["answers_origin"] == "simulated"
     assert shown["settings"]["model_settings"] == {"simulated": "stereotyping"}
     assert "note: The answers are simulated" in command("show", run).out
     table = command("export", run, "--format", "jsonl").out.splitlines()

@@ -39,7 +39,7 @@ def score_rate(yes: int, n: int) -> Estimate:
 def measured(probe: Probe, answers: pl.DataFrame, parameters: Any) -> dict[MetricKey, Estimate]:
     """The metrics of prompts with labels."""
     rows = item_rows(probe, answers.with_columns(pl.lit(Status.OK.value).alias(STATUS)))
-    return estimate_groups(probe, cells(rows), parameters)[0]
+    return estimate_groups(probe, cells(rows), parameters)
 
 
 def test_equal_rows_are_one_cell_and_parts_add_up() -> None:
@@ -233,7 +233,7 @@ def test_a_stratum_with_one_item_has_no_interval() -> None:
     whole = score_in_turn("gest_creative", ["He.", "She.", "She."], corpus="mottos", sample=32)
     rows = item_rows(whole.setup.probe, whole.evaluated)
     table = cells(rows[1:])
-    found, _ = estimate_groups(whole.setup.probe, table, whole.parameters)
+    found = estimate_groups(whole.setup.probe, table, whole.parameters)
     rate = found[MetricKey("masculine_rate")]
     assert (rate.n, math.isnan(rate.value), math.isnan(rate.low)) == (1, False, True)
     assert not math.isnan(whole.metrics["masculine_rate"].low)

@@ -52,7 +52,7 @@ def test_labels_that_decide_nothing_are_shown_as_rates_and_count_as_undetected()
 
 def test_results_say_how_they_were_read() -> None:
     result = score("He", "specified")
-    assert (result.reading, result.detector) == ("specified", "pronoun_gender v1")
+    assert (result.reading, result.setup.probe.detector.title) == ("specified", "pronoun_gender v1")
     assert result.to_dict()["reading"] == "specified"
     assert set(result.to_frame()["detector"]) == {"pronoun_gender v1"}
     assert score("He", None).reading == "careful"
@@ -84,7 +84,7 @@ def test_the_other_reading_is_the_result_that_reading_again_gives(tmp_path: Path
         Run.open(path, reading="specified").result("jobs_lum"),
     )
     assert found is not None
-    assert (found.reading, found.detector, found.answers) == ("specified", "pronoun_gender v1", 40)
+    assert (found.reading, found.setup.probe.detector.title, found.answers) == ("specified", "pronoun_gender v1", 40)
     assert (found.metrics, found.marks, found.bounds) == (again.metrics, again.marks, again.bounds)
     labels = [
         [label if label in ("male", "female") else None for label in result.evaluated["label"]]

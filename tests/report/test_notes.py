@@ -141,7 +141,7 @@ def test_a_report_can_be_cited(one: Run) -> None:
     text = unescape(re.sub(r"</?bdi>", "", render([run])))
     assert (
         f"Gender bias of a/model_1 {{50%}} was measured with equipoise 0.1.0 (jobs_lum version "
-        f"{run['jobs_lum'].version}). {run.results().answered:,} answers were asked for on 4 November 2025"
+        f"{run['jobs_lum'].setup.probe.version}). {run.results().answered:,} answers were asked for on 4 November 2025"
     ) in text
     assert f"what the values could be. SHA-256 of the run: {run.provenance.digest}.</p>" in text
     assert "author = {{The equipoise authors}}," in text

@@ -39,8 +39,7 @@ def command(
             {
                 "name": name,
                 "model": run.model,
-                "simulated": run.settings.simulated,
-                "imported": run.settings.imported,
+                "answers_origin": run.settings.origin,
                 "file": str(run.path),
                 "complete": run.complete,
             }

@@ -56,6 +56,7 @@ def command(
     from equipoise.answers import files as answer_files
     from equipoise.answers import matching
     from equipoise.answers import score as scoring
+    from equipoise.measuring.result import Audit
     from equipoise.runs import suites
     from equipoise.runs.ask import events
 
@@ -92,7 +93,7 @@ def command(
     else:
         print_result(result, open_console(), slices=everything)
     _check_used(result.matching)
-    events.check_complete(result.states, None, given.allow_missing())
+    events.check_complete(Audit({result.probe: result}).counts, None, given.allow_missing())
 
 
 @options.takes("probes", "allow_missing", *options.PLAN, *options.OWN, *options.COLUMNS)

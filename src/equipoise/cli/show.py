@@ -105,10 +105,9 @@ def _describe(run: Run) -> dict[str, Any]:
         judge = {"exam": exams, **_describe_asked(run.judge, run.judging, run.provenance.judge_usage)}
     return {
         "file": str(run.path),
-        "simulated": run.settings.simulated,
+        "answers_origin": run.settings.origin,
         "settings": to_plain(run.settings),
         "complete": run.complete,
-        "imported": run.settings.imported,
         **_describe_asked(run.model, run.counts, run.provenance.usage),
         "judge": judge,
         "results": {name: plain | _describe_readings(run, name) for name, plain in run.results().to_dict().items()},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any
@@ -19,8 +19,8 @@ import polars as pl
 
 from equipoise.errors import InputError
 from equipoise.measuring.differences import MetricComparison, Verdict, paired_differences
-from equipoise.measuring.plan import list_differences
-from equipoise.measuring.result import Audit, Result, format_interval, show_in_notebook
+from equipoise.measuring.plan import Setup, list_differences
+from equipoise.measuring.result import ASKED, Audit, Result, format_interval, show_in_notebook
 from equipoise.measuring.summarise import item_rows
 from equipoise.schema import ID, Estimate, without_nan
 
@@ -37,16 +37,13 @@ NORMAL = NormalDist()
 class ProbeComparison:
     """A probe that both audits have asked in the same way."""
 
-    probe: str
-    version: int
-    corpus: str | None
+    setup: Setup
+    """Of the first."""
     prompts: int
     """Prompts that both answered."""
     items: int
     metrics: Mapping[str, MetricComparison]
     """Every metric of the probe, without slices."""
-    titles: Mapping[str, str] = field(default_factory=dict)
-    """The metrics' names with what they are about, for readers."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -66,10 +63,10 @@ class Comparison:
 
     def marked(self) -> Iterator[tuple[str, MetricComparison]]:
         """The marked metrics with the names of their probes: the family of the correction."""
-        for probe in self.probes.values():
+        for name, probe in self.probes.items():
             for metric in probe.metrics.values():
                 if metric.distance is not None:
-                    yield probe.probe, metric
+                    yield name, metric
 
     def to_frame(self) -> pl.DataFrame:
         """One row per metric: both values, the difference with its interval, p-values and verdict."""
@@ -95,8 +92,14 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
-        shown = ("version", "corpus", "prompts", "items", "metrics")
-        probes = {name: {key: getattr(probe, key) for key in shown} for name, probe in self.probes.items()}
+        probes = {
+            name: {
+                "version": probe.setup.probe.version,
+                "corpus": probe.setup.corpus,
+                **{key: getattr(probe, key) for key in ("prompts", "items", "metrics")},
+            }
+            for name, probe in self.probes.items()
+        }
         described = {"names": self.names, "probes": probes, "refused": self.refused, "notes": self.notes}
         plain: dict[str, Any] = without_nan(msgspec.to_builtins(described))
         return plain
@@ -129,9 +132,9 @@ def _compare_pair(first: Audit, second: Audit, names: tuple[str, str]) -> Compar
             refused[name] = "no prompt has an answer in both"
     notes = []
     for name, side in zip(names, (first, second), strict=True):
-        if side.origin:
-            notes.append(f"The answers of {name} {'are simulated' if side.simulated else 'were imported'}.")
-        if not side.complete:
+        if side.origin != ASKED:
+            notes.append(f"The answers of {name} are {side.origin}.")
+        if side.ended < side.planned:
             notes.append(f"{name} is incomplete: {side.ended:,} of {side.planned:,} attempts")
     # Settings of the model that differ may be what is compared, or what spoils the comparison.
     changes = list_differences(first.sampling, second.sampling, names)
@@ -182,13 +185,10 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
     answered = a.join(b.select(ID), on=ID, how="semi"), b.join(a.select(ID), on=ID, how="semi")
     rows = [item_rows(probe, attempts) for attempts in answered]
     return ProbeComparison(
-        probe=probe.name,
-        version=probe.version,
-        corpus=first.setup.corpus,
+        setup=first.setup,
         prompts=answered[0][ID].n_unique(),
         items=rows[0].height,
         metrics=paired_differences(first.setup, rows[0], rows[1]),
-        titles={metric.name: metric.title for metric in probe.all_metrics()},
     )
 
 

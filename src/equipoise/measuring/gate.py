@@ -15,7 +15,7 @@ from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits, format_p, refuse_nothing_compared
 from equipoise.measuring.differences import Verdict
 from equipoise.measuring.marks import find_extremes, say_silent
-from equipoise.measuring.result import Audit, Result, format_interval
+from equipoise.measuring.result import ORIGINS, Audit, Result, format_interval
 from equipoise.schema import ALLOW_MISSING, Bounds, Estimate, MetricKey, Status, missing_share, without_nan
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
@@ -130,7 +130,7 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
     if (rules.fail_on or rules.no_regression) and not any(result.marks for result in results):
         raise InputError(f"No metric in {source} has marks. Use --max metric=value instead.")
     checks = [_check_complete(audit, allowed=rules.allow_incomplete)]
-    notes = [audit.origin] if audit.origin else []
+    notes = [*filter(None, [ORIGINS[audit.origin]])]
     if rules.fail_on:
         worst, rule, allowed = MARKS.index(rules.fail_on), f"--fail-on {rules.fail_on}", f"better than {rules.fail_on}"
         for result in results:
@@ -153,8 +153,8 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
 
 
 def _check_complete(audit: Audit, *, allowed: bool) -> Check:
-    enough = audit.complete and missing_share(audit.counts) <= ALLOW_MISSING
     pending = audit.counts[Status.PENDING]
+    enough = not pending and missing_share(audit.counts) <= ALLOW_MISSING
     return Check(
         rule="complete",
         what="attempts",

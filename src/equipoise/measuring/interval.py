@@ -221,12 +221,10 @@ def estimate_groups(
     planned: pl.DataFrame | None = None,
     level: float = LEVEL,
     population: int | None = None,
-) -> tuple[dict[MetricKey, Estimate], dict[str, Estimate]]:
-    """Every metric of all items and of each group, and the marked metrics on the items of which every arm was decided.
+) -> dict[MetricKey, Estimate]:
+    """Every metric of all items and of each group of each slice; groups are those that were planned, or else found.
 
-    Groups are those that were planned, or else found. The others compare like with like where some answers are missing;
-    there are none if no item is complete, or all are. `population` is how many items there are to be asked about, where
-    each was asked several times.
+    `population` is how many items there are to be asked about, where each was asked several times.
     """
     answered = table.filter(is_answered(probe))
     cells = prepare_cells(probe, answered, parameters)
@@ -235,19 +233,11 @@ def estimate_groups(
     for column in probe.slices:
         for value in (answered if planned is None else planned)[column].drop_nulls().unique().sort():
             groups[column, str(value)] = np.flatnonzero((answered[column] == value).fill_null(value=False).to_numpy())
-    estimates = {
+    return {
         MetricKey(name, column, group): estimate
         for (column, group), members in groups.items()
         for name, estimate in estimate_cells(probe, cells.take(members), parameters, level, drawn).items()
     }
-    if len(probe.prefixes) < 2 or not probe.detector.labels:
-        return estimates, {}
-    decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
-    whole = np.flatnonzero(answered.select(pl.all_horizontal(decided)).to_series().to_numpy())
-    if not 0 < len(whole) < answered.height:
-        return estimates, {}
-    found = estimate_cells(probe, cells.take(whole), parameters, level, drawn)
-    return estimates, {name: found[name] for name in probe.marked_metrics()}
 
 
 def estimate_cells(

@@ -78,7 +78,7 @@ def measure(
     level = look_level(looks, setup.drawn or 0) if looks else LEVEL
     population = count_population(setup) if setup.repetitions > 1 else None
     folded = without_clusters(probe, table)
-    estimates, complete = estimate_groups(
+    estimates = estimate_groups(
         probe, folded, parameters, planned=pl.concat(slices), level=level, population=population
     )
     bounds = bound_metrics(probe, folded, parameters, level)
@@ -87,7 +87,6 @@ def measure(
         setup=setup,
         estimates=estimates,
         items=int(folded.filter(is_answered(probe))[WEIGHT].sum()),
-        complete=complete,
         level=level,
         looks=tuple(looks),
         bounds=bounds,

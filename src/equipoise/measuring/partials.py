@@ -5,15 +5,14 @@ All of them together are measured like answers from one place, so the result is 
 answers were cut and in whatever order the partials were added. Texts are not kept: there are no transcripts, and what
 needs the texts again (the other reading, words that differ between arms) is left out.
 
-The file of a partial is a ZIP archive of a Parquet table and some values in JSON, which any tool can open. It may come
-from anyone: nothing in it is executed, and what answers to its plan could not give is refused.
+The file of a partial is a Parquet table with some values, as JSON, in its metadata. It may come from anyone: nothing in
+it is executed, and what answers to its plan could not give is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -51,8 +50,8 @@ NUMBER = "_prompt_number"
 PROMPTS_PER_ITEM = 2**32
 """The number of a prompt is that of its item times this, and its place among the prompts of the item."""
 ITEMS_IN_DIGEST = 100
-VALUES, TABLE = "values.json", "attempts.parquet"
-MOST_BYTES_OF_VALUES = 2**24
+VALUES = "equipoise"
+"""The key of the values in the metadata of the file."""
 MOST_ROWS_PER_BYTE = 32
 """A table with more rows for each byte of its file is no table of ours: it would fill the memory."""
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
@@ -71,7 +70,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How many of them belong to no planned prompt,"""
     surplus: _Count
     """and how many are more than were planned for their prompt."""
-    format: Literal[2] = 2
+    format: Literal[1] = 1
     """Rises when a partial of an earlier version can no longer be read."""
 
     def list_differences(self, other: Values) -> str:
@@ -132,12 +131,8 @@ class Partial:
 
     def write(self, target: Path | str | IO[bytes]) -> None:
         """Write it to a file, from which `Partial.read` makes it again."""
-        content, table = io.BytesIO(), io.BytesIO()
-        self.attempts.write_parquet(table)
-        # Parquet is compressed already. Without times, the same content makes the same file.
-        with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(zipfile.ZipInfo(VALUES), msgspec.json.encode(self.values))
-            archive.writestr(zipfile.ZipInfo(TABLE), table.getvalue())
+        content = io.BytesIO()
+        self.attempts.write_parquet(content, metadata={VALUES: msgspec.json.encode(self.values).decode()})
         if not isinstance(target, (str, Path)):
             target.write(content.getvalue())
             return
@@ -256,18 +251,10 @@ def _require(holds: bool, problem: str) -> None:
 
 def _unpack(content: bytes) -> tuple[Values, pl.DataFrame]:
     """The values and the table of a file. What is packed could take far more memory than the file has bytes."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = archive.infolist()
-        _require([member.filename for member in members] == [VALUES, TABLE], "other members than a partial has")
-        for member in members:
-            stored = member.compress_type == zipfile.ZIP_STORED and member.file_size == member.compress_size
-            _require(stored, f"{member.filename} is packed in another way than this program does")
-        _require(members[0].file_size <= MOST_BYTES_OF_VALUES, f"{VALUES} has {members[0].file_size:,} bytes")
-        values = msgspec.json.decode(archive.read(VALUES), type=Values)
-        table = archive.read(TABLE)
-    rows = pl.scan_parquet(io.BytesIO(table)).select(pl.len()).collect().item()
-    _require(rows <= MOST_ROWS_PER_BYTE * len(table), f"{TABLE} has {rows:,} rows in {len(table):,} bytes")
-    return values, pl.read_parquet(table)
+    values = msgspec.json.decode(pl.read_parquet_metadata(io.BytesIO(content)).get(VALUES, ""), type=Values)
+    rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
+    _require(rows <= MOST_ROWS_PER_BYTE * len(content), f"it has {rows:,} rows in {len(content):,} bytes")
+    return values, pl.read_parquet(content)
 
 
 def _check_attempts(given: Partial, schema: pl.Schema, items: int) -> None:

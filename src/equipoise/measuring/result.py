@@ -22,10 +22,11 @@ from equipoise.measuring.selection import SelectionTable, make_table
 from equipoise.safe_text import printable
 from equipoise.schema import MEASURED, METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
 
+ASKED, SIMULATED, IMPORTED = "asked", "simulated", "imported"
 ORIGINS = {
-    "asked": "",
-    "simulated": "The answers of the run are simulated: no language model was asked.",
-    "imported": "The answers were imported: how the model was asked is not known.",
+    ASKED: "",
+    SIMULATED: "The answers of the run are simulated: no language model was asked.",
+    IMPORTED: "The answers were imported: how the model was asked is not known.",
 }
 """Where answers come from, in a word, and in a sentence for who must know it."""
 
@@ -62,8 +63,6 @@ class Result:
     matching: Matching
     attempts: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
     """What `evaluated` gives: the table, or for a large result a function that makes it again."""
-    complete: Mapping[str, Estimate] = field(default_factory=dict)
-    """The marked metrics on the items of which every arm was decided, if there are others."""
     level: float = LEVEL
     """What the intervals were computed at. A run that stops when its marks are certain needs more than 0.95 at each
     look, to have 0.95 over all of them."""
@@ -78,19 +77,9 @@ class Result:
         return self.setup.probe.name
 
     @property
-    def version(self) -> int:
-        """The version of the probe."""
-        return self.setup.probe.version
-
-    @property
     def reading(self) -> str:
         """How the answers were read: "careful" or "specified"."""
         return self.setup.probe.reading
-
-    @property
-    def detector(self) -> str:
-        """The detector that read the answers, with its version."""
-        return self.setup.probe.detector.title
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -123,11 +112,6 @@ class Result:
         """How many answers were measured."""
         return self.coverage["all"]["detected"] + self.coverage["all"]["undetected"]
 
-    @property
-    def states(self) -> dict[Status, int]:
-        """How many attempts are in each state. They add up to the plan."""
-        return {status: self.coverage["all"][status] for status in Status}
-
     @cached_property
     def selection(self) -> tuple[SelectionTable, ...]:
         """Selection rates and impact ratios by category, for probes whose answers select people."""
@@ -155,8 +139,8 @@ class Result:
         for key, estimate in self.estimates.items():
             row = {**origin, **key._asdict(), "name": str(key), "about": about[key.metric], **asdict(estimate)}
             if key.slice is None:
-                bounds, complete = self.bounds.get(key.metric), self.complete.get(key.metric)
-                row |= _mark_columns(self.marks.get(key.metric)) | {"complete": complete and complete.value}
+                bounds = self.bounds.get(key.metric)
+                row |= _mark_columns(self.marks.get(key.metric))
                 row |= {"bound_low": bounds and bounds.low, "bound_high": bounds and bounds.high}
             rows.append(row)
         return pl.DataFrame(rows, schema=METRICS_TABLE).with_columns(pl.col(pl.Float64).fill_nan(None))
@@ -173,7 +157,7 @@ class Result:
         }
         described = {
             **self.setup.describe(),
-            **{name: getattr(self, name) for name in ("items", "level", "looks", "bounds", "complete", "generalised")},
+            **{name: getattr(self, name) for name in ("items", "level", "looks", "bounds", "generalised")},
             "metrics": {str(key): estimate for key, estimate in self.estimates.items()},
             "marks": marks,
             "coverage": self.coverage,
@@ -188,18 +172,13 @@ class Result:
         counts, corpus = self.coverage["all"], f" on {self.setup.corpus}" if self.setup.corpus else ""
         undetected = f", {counts['undetected']:,} undetected" if counts["undetected"] else ""
         measured = f"{self.answers:,} of {counts['planned']:,} attempts measured{undetected}"
-        lines = [f"{self.probe} v{self.version}{corpus}: {measured}"]
+        lines = [f"{self.probe} v{self.setup.probe.version}{corpus}: {measured}"]
         for metric, estimate, mark in self.marked():
             lines.append(f"  {mark or '–'!s:8} {metric:24} {format_interval(estimate)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return show_in_notebook(self)
-
-
-def name_origin(*, simulated: bool, imported: bool) -> str:
-    """Where answers come from: "asked", "simulated" or "imported"."""
-    return "simulated" if simulated else "imported" if imported else "asked"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -213,10 +192,8 @@ class Audit(Mapping[str, Result]):
     """The run file that holds the answers, if there is one."""
     sampling: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     """How the model was asked to answer: temperature, token limit, …"""
-    simulated: bool = field(default=False, kw_only=True)
-    """Whether the answers are those of a reference model: no language model was asked."""
-    imported: bool = field(default=False, kw_only=True)
-    """Whether the answers come from elsewhere: how the model was asked is not known."""
+    origin: str = field(default=ASKED, kw_only=True)
+    """Where the answers come from: one of ORIGINS."""
     owner: object = field(default=None, kw_only=True)
     """A temporary run file is deleted with the run that owns it."""
 
@@ -228,11 +205,6 @@ class Audit(Mapping[str, Result]):
 
     def __len__(self) -> int:
         return len(self.results)
-
-    @property
-    def origin(self) -> str:
-        """Where the answers come from, in a sentence; empty if a model was asked."""
-        return ORIGINS[name_origin(simulated=self.simulated, imported=self.imported)]
 
     @property
     def counts(self) -> dict[Status, int]:
@@ -260,11 +232,6 @@ class Audit(Mapping[str, Result]):
         """How many attempts have an answer to measure."""
         return sum(self.counts[status] for status in MEASURED)
 
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is pending."""
-        return not self.counts[Status.PENDING]
-
     def to_frame(self) -> pl.DataFrame:
         """All metrics of all probes as one table: model, probe, metric, slice, group, value, low, high, n, mark …"""
         tables = [pl.DataFrame(schema=METRICS_TABLE), *(result.to_frame() for result in self.values())]
@@ -283,7 +250,7 @@ class Audit(Mapping[str, Result]):
         return equipoise.plot(self, metric, by)
 
     def __repr__(self) -> str:
-        return "\n".join([*filter(None, [self.model, self.origin]), *map(repr, self.values())])
+        return "\n".join([*filter(None, [self.model, ORIGINS[self.origin]]), *map(repr, self.values())])
 
     def _repr_html_(self) -> str:
         return show_in_notebook(self)

@@ -17,7 +17,7 @@ import orjson
 
 from equipoise.authoring import Bands
 from equipoise.authoring.metrics import MARKS
-from equipoise.measuring.result import Result, name_origin
+from equipoise.measuring.result import Result
 from equipoise.report.html.notes import run_command
 from equipoise.runs.run import Run
 from equipoise.runs.spec import EMBEDDED
@@ -36,7 +36,7 @@ def describe_record(run: Run, probes: list[str]) -> dict[str, Any]:
     details = {
         "deployment_type": "self_deployed" if embedded else "unknown",
         "model_availability": "open_weights" if embedded else "unknown",
-        "answers_origin": name_origin(simulated=settings.simulated, imported=settings.imported),
+        "answers_origin": settings.origin,
         "run_sha256": run.provenance.digest,
     }
     record = {
@@ -113,7 +113,7 @@ def _describe_uncertainty(bands: Bands, estimate: Estimate, level: float) -> dic
 def _describe_data(result: Result) -> dict[str, Any]:
     details = {
         "probe": result.probe,
-        "version": result.version,
+        "version": result.setup.probe.version,
         "corpus_sha256": result.setup.corpus_sha256,
         "parameters": result.parameters,
     }
@@ -126,7 +126,7 @@ def _describe_data(result: Result) -> dict[str, Any]:
 
 def _describe_generation(run: Run, result: Result) -> dict[str, Any]:
     """How the answers were asked for, and how they were read. Of imported answers only the second is known."""
-    read = {"reading": result.reading, "detector": result.detector, "judge": result.setup.judge}
+    read = {"reading": result.reading, "detector": result.setup.probe.detector.title, "judge": result.setup.judge}
     described: dict[str, Any] = {"additional_details": _to_strings(read)}
     if not run.settings.imported:
         sampling = run.settings.spec.sampling

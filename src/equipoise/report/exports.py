@@ -13,7 +13,7 @@ from polars.exceptions import PolarsError
 
 from equipoise.answers.prompts import write_tables
 from equipoise.errors import InputError, IntegrityError, UnknownName
-from equipoise.measuring.result import Audit, name_origin
+from equipoise.measuring.result import Audit
 from equipoise.measuring.selection import tabulate_selection
 from equipoise.report import every_eval_ever
 from equipoise.report.files import check_target, writing
@@ -84,12 +84,10 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     if what not in TABLES:
         raise UnknownName("table of a run", what, TABLES)
     names = _list_probes(run, probe)
-    settings = run.settings
-    origin = name_origin(simulated=settings.simulated, imported=settings.imported)
     columns_of_run = (
         pl.lit(replace_surrogates(run.model)).alias("model"),
         pl.exclude("model", ORIGIN),
-        pl.lit(origin).alias(ORIGIN),
+        pl.lit(run.settings.origin).alias(ORIGIN),
     )
     if what in MEASURED_TABLES:
         yield MEASURED_TABLES[what](run, names).select(columns_of_run)

@@ -162,8 +162,8 @@ def describe_undecided(result: Result) -> Iterator[str]:
             yield f"{name}: not decided yet: {explain_open(result, name)}."
 
 
-def describe_reservations(result: Result, *, full: bool = True) -> Iterator[str]:
-    """What a reader must know beside the numbers of a result, one sentence each; the urgent ones without `full`."""
+def describe_reservations(result: Result) -> Iterator[str]:
+    """What a reader must know beside the numbers of a result, one sentence each."""
     if result.looks:
         yield (
             f"Asked until certain: {result.look}. The intervals are computed at {100 * result.level:.4g}%, so that "
@@ -175,13 +175,6 @@ def describe_reservations(result: Result, *, full: bool = True) -> Iterator[str]
         few = [plural(column) for column in found.too_few]
         doubt = f"; so few {join_list(few)} cannot speak for others" if few else ""
         yield f"{name} for other prompts like these ({groups}): {_format_range(found.low, found.high)}{doubt}."
-    for name, complete in result.complete.items() if full else ():
-        value = format_number(complete.value)
-        if value != format_number(result.metrics[name].value):
-            yield (
-                f"{name} is {value} ({_format_range(complete.low, complete.high)}) on the {complete.n:,} items whose "
-                "arms all have an answer that decides something."
-            )
     counts = result.coverage["all"]
     missing = counts["planned"] - counts["pending"] - counts["detected"]
     for name, bounds in result.bounds.items():

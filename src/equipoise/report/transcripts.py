@@ -19,7 +19,7 @@ from equipoise.detect import Detector
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.cases import CONTRAST, with_contrast
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.result import ORIGINS, name_origin
+from equipoise.measuring.result import ORIGINS
 from equipoise.report.charts.drawing import colour_styles
 from equipoise.report.files import check_target, writing
 from equipoise.report.html.page import content_policy, make_environment, read_own
@@ -139,7 +139,7 @@ def render_transcripts(run: Run, chosen: Sequence[Chosen]) -> str:
         .get_template("transcripts.html.j2")
         .render(
             run=run,
-            origin=ORIGINS[name_origin(simulated=run.settings.simulated, imported=run.settings.imported)],
+            origin=ORIGINS[run.settings.origin],
             shown=shown,
             fitting=sum(each.fitting for each in chosen),
             probes=[each.setup.probe for each in chosen],

@@ -19,7 +19,7 @@ from equipoise.measuring.accuracy import ExamResult
 from equipoise.measuring.evaluate import evaluate, evaluate_judged
 from equipoise.measuring.measure import Part, measure, measure_other_reading
 from equipoise.measuring.plan import Setup, plan
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import ASKED, Audit, Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
@@ -205,8 +205,7 @@ class Run:
             model=self.model,
             path=self.path,
             sampling=asdict(self.settings.spec.sampling),
-            simulated=self.settings.simulated,
-            imported=self.settings.imported,
+            origin=self.settings.origin,
             owner=self,
         )
 
@@ -283,8 +282,8 @@ class Run:
         return f"<p>{html.escape(repr(self))}</p>{self.results()._repr_html_()}"
 
     def __repr__(self) -> str:
-        kinds = {"simulated": self.settings.simulated, "imported answers": self.settings.imported}
-        parts = [self.model, *(kind for kind, holds in kinds.items() if holds), *self.planned]
+        origin = self.settings.origin
+        parts = [self.model, *([] if origin == ASKED else [f"{origin} answers"]), *self.planned]
         return printable_line(f"Run({str(self.path)!r}: {', '.join(parts)}, {self.ended:,} of {self.size:,} attempts)")
 
 

@@ -255,9 +255,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return self.model_settings == {"imported": True}
 
     @property
-    def simulated(self) -> bool:
-        """Whether the answers are those of a reference model, made up by equipoise."""
-        return "simulated" in self.model_settings
+    def origin(self) -> str:
+        """Where the answers come from: "asked", "simulated" by a reference model, or "imported"."""
+        return "imported" if self.imported else "simulated" if "simulated" in self.model_settings else "asked"
 
 
 def make_record(spec: RunSpec, **fields: Any) -> RunRecord:

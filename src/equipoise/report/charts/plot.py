@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from equipoise.authoring import Intervals, Metric
 from equipoise.errors import InputError, UnknownName
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import IMPORTED, Audit, Result
 from equipoise.report.charts.drawing import NORMAL, SMALL, Drawing, element, fit_text, row_label, text, text_width
 from equipoise.report.charts.figures import draw_figures, draw_scale
 from equipoise.report.text import describe_mark, number_repeated, typeset_number
@@ -99,7 +99,8 @@ def draw_heatmap(audits: Sequence[Audit], models: Sequence[str]) -> Drawing:
         for probe, result in audit.items()
         for metric, bands in result.setup.probe.marked_metrics().items()
     }
-    models = [f"{model} (imported)" if audit.imported else model for model, audit in zip(models, audits, strict=True)]
+    imported = [audit.origin == IMPORTED for audit in audits]
+    models = [f"{model} (imported)" if so else model for model, so in zip(models, imported, strict=True)]
     height = CELL_HEIGHT * len(audits)
     left = round(min(MOST_LEFT, 20 + max(text_width(model, 1.08 * NORMAL) for model in (*models, "even-handed"))))
     room = (HEAD - 14) / math.sin(math.radians(LEAN))

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from msgspec.structs import replace
 
-from equipoise.measuring.result import Audit, Result
+from equipoise.measuring.result import ORIGINS, Audit, Result
 from equipoise.report.text import describe_reasoning, join_list
 from equipoise.runs.run import Run
 from equipoise.schema import ALLOW_MISSING, MEASURED, NEITHER, PROBABILITIES, MetricKey, Status
@@ -99,7 +99,7 @@ def gather_notes(runs: Sequence[Run], names: Sequence[str]) -> dict[str, str]:
         return dict.fromkeys(list_notes(runs[0]), "")
     concerned: dict[str, list[str]] = {}
     for run, name in zip(runs, names, strict=True):
-        origin = run.results().origin
+        origin = ORIGINS[run.settings.origin]
         for note in [origin] if origin else list_notes(run):
             concerned.setdefault(note, []).append(name)
     return {note: join_list(models) for note, models in concerned.items()}

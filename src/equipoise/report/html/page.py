@@ -20,7 +20,7 @@ from equipoise.authoring import Card
 from equipoise.errors import InputError
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.compare import SIGNIFICANCE, compare_audits
-from equipoise.measuring.result import Result
+from equipoise.measuring.result import SIMULATED, Result
 from equipoise.measuring.scatter import LEVEL
 from equipoise.report import text
 from equipoise.report.charts.drawing import colour_styles
@@ -46,11 +46,12 @@ def render(runs: Sequence[Run], *, full: bool = False, origin: str = "") -> str:
         raise InputError("A report needs at least one run.")
     names, audits = name_models(runs), [run.results() for run in runs]
     sections = build_sections(runs, full=full)
+    is_simulated = audits[0].origin == SIMULATED
     comparisons = {
         place: compare_audits([audits[0], audit], (names[0], names[place]))[0]
         for place, audit in enumerate(audits)
         # Beside a model, simulated ones only show the scale.
-        if place > 0 and audit.simulated == audits[0].simulated
+        if place > 0 and (audit.origin == SIMULATED) is is_simulated
     }
     style = colour_styles() + read_own("style.css")
     script = read_own("sort.js") if len(runs) > 1 else None

@@ -124,7 +124,7 @@ def _build_section(probe: Probe, runs: Sequence[Run], *, full: bool) -> Section:
         place: [
             *describe_read([result]),
             *describe_judge(result, runs[place].exams),
-            *describe_reservations(result, full=full),
+            *describe_reservations(result),
         ]
         for place, result in results.items()
     }

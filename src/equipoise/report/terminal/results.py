@@ -92,8 +92,8 @@ def result_table(result: Result, *, slices: bool = False) -> Table:
     A metric of a group is written as the gate takes it: `race_white_diff_acceptance_rate`.
     """
     table = _make_table(
-        f"{result.probe} v{result.version} · {result.setup.probe.card.title} · {result.setup.asked} · "
-        f"{result.reading} reading ({result.detector})",
+        f"{result.probe} v{result.setup.probe.version} · {result.setup.probe.card.title} · {result.setup.asked} · "
+        f"{result.reading} reading ({result.setup.probe.detector.title})",
         ("mark", "metric", "value", "95% interval", "items"),
     )
     marked_first = sorted(result.setup.probe.all_metrics(), key=lambda metric: metric.bands is None)
@@ -158,12 +158,14 @@ def comparison_table(
     room = {**ROOM, a: ROOM["values"], b: ROOM["values"]}
     columns = ("metric", a, b, f"{b} - {a}", "95% interval", "could see", "p", "Holm", f"{b} is")
     shown = [name for name in columns if room.get(name, 0) <= width]
-    corpus = f", corpus {probe.corpus}" if probe.corpus else ""
-    title = f"{probe.probe} v{probe.version}{corpus} · {probe.prompts:,} prompts in common, {probe.items:,} items"
+    asked = probe.setup.probe
+    corpus = f", corpus {probe.setup.corpus}" if probe.setup.corpus else ""
+    title = f"{asked.name} v{asked.version}{corpus} · {probe.prompts:,} prompts in common, {probe.items:,} items"
     table = _make_table(title, shown, numbers=columns[1:-1], words=("metric", columns[-1]))
+    titles = {metric.name: metric.title for metric in asked.all_metrics()}
     for metric in sorted(probe.metrics.values(), key=lambda metric: metric.verdict is None):
         if everything or metric.verdict is not None:
-            row = zip(columns, _make_row(metric, probe.titles.get(metric.metric, metric.metric)), strict=True)
+            row = zip(columns, _make_row(metric, titles[metric.metric]), strict=True)
             table.add_row(*(cell for name, cell in row if name in shown))
     if len(shown) < len(columns):
         left_out = [name for name in columns if name not in shown]
