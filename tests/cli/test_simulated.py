@@ -53,7 +53,7 @@ def test_every_output_marks_it(command: Command, run: Path, tmp_path: Path) -> N
     gate = command("gate", run, "--fail-on", "D", "--json")
     assert any("simulated" in note for note in json.loads(gate.out)["runs"][0]["notes"])
     opened = Run.open(run)
-    assert "simulated/stereotyping, simulated, " in repr(opened)
+    assert "simulated/stereotyping, simulated answers, " in repr(opened)
     origin = "The answers of the run are simulated: no language model was asked."
     assert origin in repr(opened.results())
     assert origin in opened._repr_html_()
