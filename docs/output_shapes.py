@@ -64,7 +64,7 @@ VERDICT = {
 COSTS = fields(str, "model suite") | fields(int, "prompts attempts prompt_tokens completion_tokens")
 COSTS |= {"probes": [ProbeEstimate], "cost": NUMBER, "seconds": float}
 PROVED = {"file": str, "kind": Literal["run", "report"], "digest": str} | fields([str], "proved not_proved problems")
-PLACE = fields(TEXT, "place path")
+PLACE = fields(TEXT, "path")
 ASSET = PLACE | fields(str, "name title file sha256 licence citation homepage") | {"size": int, "sources": [str]}
 SHAPES: dict[str, Any] = {
     "compare/1": {"runs": [COMPARED_RUN], "comparisons": [PAIR]},

@@ -40,13 +40,13 @@ def test_list_shows_where_each_asset_is(command: Command, places: tuple[Path, Pa
     mirror, cache = places
     (mirror / "one.bin").write_bytes(CONTENT["one"])
     lines = output(command("data", "list")).splitlines()
-    assert lines[0].split(maxsplit=4) == ["one", "1.8", "MB", "CC0", f"mirror: {mirror / 'one.bin'}"]
+    assert lines[0].split(maxsplit=4) == ["one", "1.8", "MB", "CC0", str(mirror / "one.bin")]
     assert lines[1].endswith("not fetched")
     (cache / "two.bin").write_bytes(CONTENT["two"])
     one, two = json.loads(output(command("data", "list", "--json")))["assets"]
     fields = {**asdict(REGISTRY["one"]), "sources": [CLOSED + "one"]}
-    assert one == {**fields, "place": "mirror", "path": str(mirror / "one.bin")}
-    assert (two["place"], two["path"]) == ("cache", str(cache / "two.bin"))
+    assert one == {**fields, "path": str(mirror / "one.bin")}
+    assert two["path"] == str(cache / "two.bin")
 
 
 def test_fetch_prints_one_path_per_asset_and_says_what_is_wrong(command: Command, places: tuple[Path, Path]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from equipoise.assets.store import locate
+from equipoise.assets import locate
 from equipoise.measuring.accuracy import read_labelled
 from equipoise.probes import find_probes
 from equipoise.settings import Settings

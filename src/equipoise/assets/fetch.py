@@ -22,7 +22,7 @@ from typing import IO
 from urllib.parse import urlsplit
 from urllib.request import Request
 
-from equipoise.assets.registry import InWheels, Source
+from equipoise.assets import InWheels, Source
 from equipoise.errors import AssetUnavailable, IntegrityError
 
 CHUNK_BYTES = 1 << 18

@@ -1,6 +1,6 @@
 """Corpora and weights that come from outside: list, fetch.
 
-An asset is looked for in the mirror (EQUIPOISE_MIRROR, a folder or an address), in the cache (EQUIPOISE_CACHE), then at
+An asset is looked for in the mirror (EQUIPOISE_MIRROR, a folder), in the cache (EQUIPOISE_CACHE), then at
 its sources. A file is used only when its hash is right.
 
 Examples: equipoise data list · equipoise data fetch gest discrim-eval
@@ -36,13 +36,13 @@ def list_(as_json: options.AsJson = False) -> None:
     rows = []
     for asset in assets.REGISTRY.values():
         stored = assets.find_stored(asset.name, Settings.load())
-        place = {"place": stored.place if stored else None, "path": str(stored.path) if stored else None}
-        rows.append({**asdict(asset), "sources": list(map(str, asset.sources)), **place})
+        path = str(stored) if stored else None
+        rows.append({**asdict(asset), "sources": list(map(str, asset.sources)), "path": path})
     if as_json:
         print_json("data-list/1", {"assets": rows})
         return
     for row in rows:
-        where = f"{row['place']}: {row['path']}" if row["place"] else "not fetched"
+        where = row["path"] or "not fetched"
         typer.echo(f"{row['name']:<20}  {row['size'] / 1e6:>8,.1f} MB  {row['licence']:<20}  {where}")
 
 

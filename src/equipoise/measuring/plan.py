@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from equipoise import assets
-from equipoise.assets.store import ProgressCallback
+from equipoise.assets import ProgressCallback
 from equipoise.authoring import Corpus, Items, Probe
 from equipoise.errors import AssetUnavailable, BadParameter, EquipoiseError, ProbeError
 from equipoise.measuring.calling import running
