@@ -18,87 +18,64 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equipoise.answers.parts import score_part
-    from equipoise.answers.score import score
-    from equipoise.authoring import Probe
-    from equipoise.errors import EquipoiseError
-    from equipoise.measuring.compare import Comparison
-    from equipoise.measuring.gate import Gate, Rules
-    from equipoise.measuring.partials import Partial
-    from equipoise.measuring.plan import Plan, plan
-    from equipoise.measuring.result import Audit, Result
-    from equipoise.report.charts.drawing import Drawing
-    from equipoise.report.charts.plot import plot
-    from equipoise.report.exports import export
-    from equipoise.report.html.write import write_report
-    from equipoise.runs.estimate import estimate
-    from equipoise.runs.finished import compare, compare_all, gate
-    from equipoise.runs.imports import import_answers
-    from equipoise.runs.run import Run
-    from equipoise.runs.session import extend, resume
-    from equipoise.runs.spec import RunSpec
-    from equipoise.runs.start import audit, audit_async, start
-    from equipoise.schema import Estimate, MetricKey
+    from equipoise.answers.parts import score_part as score_part
+    from equipoise.answers.score import score as score
+    from equipoise.authoring import Probe as Probe
+    from equipoise.errors import EquipoiseError as EquipoiseError
+    from equipoise.measuring.compare import Comparison as Comparison
+    from equipoise.measuring.gate import Gate as Gate
+    from equipoise.measuring.gate import Rules as Rules
+    from equipoise.measuring.partials import Partial as Partial
+    from equipoise.measuring.plan import Plan as Plan
+    from equipoise.measuring.plan import plan as plan
+    from equipoise.measuring.result import Audit as Audit
+    from equipoise.measuring.result import Result as Result
+    from equipoise.report.charts.drawing import Drawing as Drawing
+    from equipoise.report.charts.plot import plot as plot
+    from equipoise.report.exports import export as export
+    from equipoise.report.html.write import write_report as write_report
+    from equipoise.runs.estimate import estimate as estimate
+    from equipoise.runs.finished import compare as compare
+    from equipoise.runs.finished import compare_all as compare_all
+    from equipoise.runs.finished import gate as gate
+    from equipoise.runs.imports import import_answers as import_answers
+    from equipoise.runs.run import Run as Run
+    from equipoise.runs.session import extend as extend
+    from equipoise.runs.session import resume as resume
+    from equipoise.runs.spec import RunSpec as RunSpec
+    from equipoise.runs.start import audit as audit
+    from equipoise.runs.start import audit_async as audit_async
+    from equipoise.runs.start import start as start
+    from equipoise.schema import Estimate as Estimate
+    from equipoise.schema import MetricKey as MetricKey
 
 __version__ = "0.1.0"
 
 _MODULES = {
-    "answers.parts": ("score_part",),
+    "runs.start": ("audit", "audit_async", "start"),
+    "runs.session": ("resume", "extend"),
+    "runs.estimate": ("estimate",),
+    "runs.imports": ("import_answers",),
+    "runs.finished": ("compare", "compare_all", "gate"),
+    "runs.run": ("Run",),
+    "runs.spec": ("RunSpec",),
     "answers.score": ("score",),
-    "authoring": ("Probe",),
-    "errors": ("EquipoiseError",),
+    "answers.parts": ("score_part",),
+    "report.html.write": ("write_report",),
+    "report.charts.plot": ("plot",),
+    "report.charts.drawing": ("Drawing",),
+    "report.exports": ("export",),
+    "measuring.plan": ("plan", "Plan"),
+    "measuring.result": ("Audit", "Result"),
     "measuring.compare": ("Comparison",),
     "measuring.gate": ("Gate", "Rules"),
     "measuring.partials": ("Partial",),
-    "measuring.plan": ("Plan", "plan"),
-    "measuring.result": ("Audit", "Result"),
-    "report.charts.drawing": ("Drawing",),
-    "report.charts.plot": ("plot",),
-    "report.exports": ("export",),
-    "report.html.write": ("write_report",),
-    "runs.estimate": ("estimate",),
-    "runs.run": ("Run",),
-    "runs.spec": ("RunSpec",),
-    "runs.finished": ("compare", "compare_all", "gate"),
-    "runs.imports": ("import_answers",),
-    "runs.session": ("extend", "resume"),
-    "runs.start": ("audit", "audit_async", "start"),
+    "authoring": ("Probe",),
     "schema": ("Estimate", "MetricKey"),
+    "errors": ("EquipoiseError",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
-
-__all__ = [  # noqa: RUF022 - what is asked for most comes first
-    "audit",
-    "audit_async",
-    "plan",
-    "score",
-    "score_part",
-    "Run",
-    "start",
-    "resume",
-    "extend",
-    "estimate",
-    "import_answers",
-    "compare",
-    "compare_all",
-    "gate",
-    "write_report",
-    "plot",
-    "export",
-    "Audit",
-    "Comparison",
-    "Drawing",
-    "EquipoiseError",
-    "Estimate",
-    "Gate",
-    "MetricKey",
-    "Partial",
-    "Plan",
-    "Probe",
-    "Result",
-    "Rules",
-    "RunSpec",
-]
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

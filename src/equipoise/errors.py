@@ -14,9 +14,9 @@ EquipoiseError              1
 ├── StorageError            5   disk, directory, permissions
 ├── IntegrityError          6   hash, schema, changed settings
 │   └── AssetUnavailable        a fetched asset that cannot be had
-├── GateFailed              7   a rule of the gate is broken
-├── GateUndecided           8   the data are not enough to say whether a rule is broken
 └── Interrupted       130, 143   stopped by a signal, in order
+
+7 and 8 are verdicts of the gate, and no errors.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ from collections.abc import Iterable
 
 
 class EquipoiseError(Exception):
-    """The root: whatever equipoise raises on purpose."""
+    """The root: whatever equipoise raises on purpose. Its arguments are the lines of its message."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
 
 class ProbeError(EquipoiseError):
@@ -97,18 +100,6 @@ class IntegrityError(EquipoiseError):
 
 class AssetUnavailable(IntegrityError):
     """A fetched asset is not there and cannot be fetched."""
-
-
-class GateFailed(EquipoiseError):
-    """A rule of the gate is broken: the data say so."""
-
-    exit_code = 7
-
-
-class GateUndecided(EquipoiseError):
-    """The data are not enough to say whether a rule of the gate is broken."""
-
-    exit_code = 8
 
 
 class Interrupted(EquipoiseError):

@@ -11,7 +11,8 @@ import jsonschema  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
 from calling import Command
-from equipoise.cli.config import GateRules, config_schema, read_config, read_models
+from equipoise.cli.config import config_schema, read_config, read_models
+from equipoise.measuring.gate import Rules
 from equipoise.runs.reaching import APPROVED
 from equipoise.runs.run import Run
 from equipoise.settings import Settings
@@ -208,4 +209,4 @@ def test_the_example_of_the_documentation_is_right_and_fits_the_schema(tmp_path:
     assert (mini.fields["max_cost"], mini.fields["max_requests"]) == (5.0, 10_000)
     assert mini.out == tmp_path / "mini.equipoise"
     assert (ours.fields["max_cost"], ours.fields["max_requests"], ours.headers) == (1.0, 10_000, {"X-Team": "TEAM"})
-    assert read_config(path).gate == GateRules(fail_on="C", max={"jobs_lum.stereotype_rate": 0.3}, undecided="fail")
+    assert read_config(path).gate == Rules(fail_on="C", max={"jobs_lum.stereotype_rate": 0.3}, undecided="fail")

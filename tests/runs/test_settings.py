@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from equipoise.cli.config import File, GateRules, ModelTable
+from equipoise.cli.config import File, ModelTable
 from equipoise.errors import BadParameter, IntegrityError
+from equipoise.measuring.gate import Rules
 from equipoise.runs.spec import RunRecord, RunSpec, load, make_record, make_spec, to_plain
 
 COMPLETE = make_record(
@@ -106,7 +107,7 @@ def test_a_wrong_field_is_named_with_what_it_may_be(given: dict[str, Any], words
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", [RunSpec, RunRecord, File, ModelTable, GateRules])
+@pytest.mark.parametrize("kind", [RunSpec, RunRecord, File, ModelTable, Rules])
 def test_every_table_has_a_json_schema(kind: type) -> None:
     schema = msgspec.json.schema(kind)
     assert schema["$defs"][kind.__name__]["properties"]

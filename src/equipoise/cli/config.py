@@ -15,22 +15,11 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.errors import BadFile, BadParameter, InputError
+from equipoise.measuring.gate import Rules
 from equipoise.runs.spec import HINTS, MOST, RunSpec, load
 from equipoise.settings import environment
 
 Whole = Annotated[int, Meta(ge=-MOST, le=MOST)] | None
-
-
-class GateRules(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The table `gate`, with the names of the options of `equipoise gate`."""
-
-    fail_on: str | None = None
-    max: dict[str, float] = {}
-    no_regression: bool = False
-    undecided: str | None = None
-    allow_incomplete: bool = False
-
-
 _SETTINGS: list[Any] = [
     *((name, hint, None) for name, hint in HINTS.items() if name != "headers"),
     ("headers", Annotated[dict[str, str], Meta(description="Headers, each with the variable that holds it.")], None),
@@ -43,7 +32,7 @@ ModelTable = msgspec.defstruct("ModelTable", _SETTINGS, kw_only=True, forbid_unk
 """What stands below [[models]]."""
 _OF_THE_FILE: list[Any] = [
     ("models", list[ModelTable], []),  # type: ignore[valid-type]
-    ("gate", GateRules, msgspec.field(default_factory=GateRules)),
+    ("gate", Rules, Rules()),
 ]
 File = msgspec.defstruct("File", [*_SETTINGS, *_OF_THE_FILE], kw_only=True, forbid_unknown_fields=True)
 """A whole file: settings for all models, the models, and the rules of the gate."""

@@ -8,14 +8,13 @@ from msgspec.structs import asdict
 from typer import Argument, Exit, Option
 
 from equipoise.cli import options
-from equipoise.cli.config import GateRules, read_config
 from equipoise.cli.output import note, open_console, print_json
-from equipoise.errors import BadParameter, GateFailed, GateUndecided
+from equipoise.errors import BadParameter
 from equipoise.report.files import check_target, writing
 from equipoise.runs.spec import load
 from equipoise.safe_text import printable_line
 
-EXIT_CODES = {"passed": 0, "failed": GateFailed.exit_code, "undecided": GateUndecided.exit_code}
+EXIT_CODES = {"passed": 0, "failed": 7, "undecided": 8}
 
 
 @options.takes("unjudged")
@@ -63,6 +62,7 @@ def command(
     equipoise gate new.equipoise --baseline old.equipoise --no-regression --junit gate.xml ·
     equipoise gate run.equipoise --max hiring_an.diff_acceptance_rate=0.1
     """
+    from equipoise.cli.config import read_config
     from equipoise.measuring import gate as gating
     from equipoise.report import text as texts
     from equipoise.report.terminal import gates
@@ -78,12 +78,12 @@ def command(
         "allow_incomplete": allow_incomplete,
     }
     rules |= {name: value for name, value in typed.items() if value}
-    load(rules, GateRules, BadParameter)
+    wanted = load(rules, gating.Rules, BadParameter)
     for out in (junit, markdown):
         check_target(out)
     other = given.open_run(baseline) if baseline else None
     opened = [given.open_run(file) for file in files]
-    judged = [finished.gate(run, gating.Rules(**rules), baseline=other) for run in opened]
+    judged = [finished.gate(run, wanted, baseline=other) for run in opened]
     outcome = gating.worst_outcome(judged)
     if as_json:
         print_json("gate/1", {"outcome": outcome, "runs": [gate.to_dict() for gate in judged]})

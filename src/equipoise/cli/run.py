@@ -11,7 +11,6 @@ import typer
 from typer import Option
 
 from equipoise.cli import options
-from equipoise.cli.config import ModelConfig, read_models, read_variables
 from equipoise.cli.output import note, open_console
 from equipoise.cli.show import print_run
 from equipoise.errors import EquipoiseError, InputError, Interrupted
@@ -20,6 +19,7 @@ from equipoise.runs.spec import PACE, Access, make_spec
 from equipoise.settings import Settings
 
 if TYPE_CHECKING:
+    from equipoise.cli.config import ModelConfig
     from equipoise.runs.estimate import RunEstimate
     from equipoise.runs.run import Run
     from equipoise.runs.session import Session
@@ -52,6 +52,7 @@ def command(
     Examples: equipoise run · equipoise run openai/gpt-4o-mini --suite quick · equipoise run ollama/llama3.2 ·
     equipoise run simulated/stereotyping --probe jobs_lum
     """
+    from equipoise.cli.config import ModelConfig, read_models
     from equipoise.runs.start import default_path, start
     from equipoise.runs.suites import choose_probes_for
 
@@ -198,6 +199,8 @@ def _find_access(
     given: options.Given, typed: Mapping[str, Any], entry: ModelConfig, config: Path | None, *, trusted: bool
 ) -> Access:
     """What opens the way to a model. Headers that a configuration names go where a person says, as a key does."""
+    from equipoise.cli.config import read_variables
+
     access = given.access()
     if config is None:
         return Access(**access)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
@@ -33,13 +35,12 @@ class Outcome(StrEnum):
     """There are not enough data to say, or the metric is not computable."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """What an audit must comply with."""
+class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an audit must comply with, by the names of the options of `equipoise gate`."""
 
     fail_on: str | None = None
     """No marked metric may have this mark or a worse one."""
-    max: Mapping[str, float] = field(default_factory=dict)
+    max: dict[str, float] = {}
     """Metrics and how far from even-handed each may be; one without marks, how large.
 
     `metric` or `probe.metric` over all items, `race_white_metric` or `probe.race_white_metric` for a group of a slice.
@@ -56,8 +57,6 @@ class Rules:
             raise BadParameter(f"A gate can fail on B, C or D: A is the best mark. Got {self.fail_on!r} instead.")
         if self.undecided not in (None, *UNDECIDED):
             raise UnknownName("outcome of an undecided gate", self.undecided, UNDECIDED)
-        if not (self.fail_on or self.max or self.no_regression):
-            raise InputError(f"A gate needs a rule: --fail-on, --max or --no-regression. For example: {EXAMPLE}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +120,8 @@ def worst_outcome(gates: Sequence[Gate]) -> Outcome:
 
 def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Gate:
     """Check an audit against rules, and against a baseline if there may be no regression."""
+    if not (rules.fail_on or rules.max or rules.no_regression):
+        raise InputError(f"A gate needs a rule: --fail-on, --max or --no-regression. For example: {EXAMPLE}")
     if rules.no_regression and baseline is None:
         raise InputError("--no-regression needs a run to compare with: --baseline RUN")
     if baseline is not None and not rules.no_regression:

@@ -112,22 +112,9 @@ class Refused(EndpointError):
 class NotServed(Refused):
     """The endpoint does not serve this model, or there is none at this address."""
 
-    later = "Once the endpoint serves it again"
-    """When it is of use to resume."""
-    instead = "Start again with the right name or address: equipoise run PROVIDER/MODEL …"
-    """What to do if there is nothing to resume."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.plain = message
-        """The message without what is added on how to go on."""
-
 
 class NoProbabilities(NotServed):
     """The endpoint gives no probabilities of tokens, or none that say anything about the answer."""
-
-    later = "Once that has changed"
-    instead = "Start again without --probabilities: equipoise run PROVIDER/MODEL …"
 
 
 class Model(ABC):

@@ -87,7 +87,7 @@ class Session:
             # To resume would be to ask the same again, and the file would only stand in the way of the next try.
             if self._created and not Run(self.path, checked=True).ended:
                 self.path.unlink(missing_ok=True)
-                error.args = (f"{error.plain}\nNo run file was kept.",)
+                error.args = (error.args[0], "No run file was kept.")
             raise
 
     async def _ask(self, on_event: OnEvent | None) -> Run:

@@ -101,7 +101,7 @@ class Pump:
         if self.failure is None:
             return self._progress()
         if isinstance(self.failure, EquipoiseError):
-            self.failure.args = (f"{self.failure}\n{self._how_to_go_on()}",)
+            self.failure.args = (*self.failure.args, self._how_to_go_on())
         raise self.failure
 
     def stop(self, exit_code: int = 130) -> None:
@@ -254,17 +254,16 @@ class Pump:
         )
 
     def _how_to_go_on(self) -> str:
-        file, failure, planned = self.file, self.failure, sum(self.counts.values())
+        file, planned = self.file, sum(self.counts.values())
         ended = planned - self.counts[Status.PENDING]
         command = f"equipoise resume {shlex.quote(str(file.path))}"
         if "function" in self.model.settings:
             command = f"equipoise.resume({str(file.path)!r}, {file.asked}=the_function).ask() in Python"
-        advice = f"To go on: {command}"
-        if isinstance(failure, NotServed):  # to resume would be to ask the same model at the same address
-            advice = f"{failure.later}: {command}" if ended else failure.instead
+        # To resume at once would be to ask the same model at the same address.
+        when = "Once that has changed" if isinstance(self.failure, NotServed) else "To go on"
         lost = f"{len(self.unstored):,} answers that came back could not be stored. " if self.unstored else ""
         what = "verdicts of the judge" if file.asked == "judge" else "attempts"
-        return f"{lost}{file.path} holds {ended:,} of {planned:,} {what}. {advice}"
+        return f"{lost}{file.path} holds {ended:,} of {planned:,} {what}. {when}: {command}"
 
 
 def _record(file: RunFile | Verdicts, batch: list[Attempt]) -> list[Attempt]:
