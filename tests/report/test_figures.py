@@ -26,9 +26,8 @@ from equipoise.errors import ProbeError
 from equipoise.probes import find_probes
 from equipoise.report.charts.drawing import WIDTH, Drawing
 from equipoise.report.charts.figures import FEWEST_ITEMS, draw_figures
-from equipoise.report.html.answers import read_run
 from equipoise.report.html.page import render, worst_findings
-from equipoise.report.html.sections import build_sections
+from equipoise.report.html.sections import build_sections, gather_evidence
 from equipoise.runs.run import Run
 from report.fakes import alone, change
 
@@ -36,13 +35,13 @@ PROBES = find_probes()
 
 
 def make_figures(run: Run, probe: str) -> list[Figure]:
-    evidence = read_run(run, PROBES[probe], 0).evidence
+    evidence = gather_evidence(run[probe])
     return [figure(evidence) if callable(figure) else figure for figure in PROBES[probe].figures]
 
 
 def make_findings(run: Run, probe: str) -> list[Finding]:
     findings = PROBES[probe].findings
-    return list(findings(read_run(run, PROBES[probe], 0).evidence)) if findings else []
+    return list(findings(gather_evidence(run[probe]))) if findings else []
 
 
 def draw(figure: Figure, estimates: Mapping[MetricKey, Estimate]) -> Drawing | None:
@@ -94,7 +93,7 @@ def test_the_line_of_jobs_lum_is_that_of_least_squares(three: list[Run]) -> None
 
 
 def test_counts_of_hiring_are_those_of_the_answers(one: Run) -> None:
-    rows = read_run(one, PROBES["hiring_an"], 0).evidence.detected().filter(pl.col(GENDER) == "male")
+    rows = gather_evidence(one["hiring_an"]).detected().filter(pl.col(GENDER) == "male")
     accepted = rows.filter(pl.col(LABEL) == "accepted").height
     finding = make_findings(one, "hiring_an")[0]
     assert f"With a man’s name, {accepted:,} of {rows.height:,} " in finding.text
@@ -102,8 +101,7 @@ def test_counts_of_hiring_are_those_of_the_answers(one: Run) -> None:
 
 def test_words_that_differ_between_letters_for_women_and_men(one: Run) -> None:
     run = alone(one, "business_vocabulary")
-    (section,) = build_sections([run], full=True)
-    read = section.read[0].words
+    read = run.words("business_vocabulary")
     assert read is not None
     assert read.sides == ("men", "women")
     assert not {"she", "he", "her", "his"} & {*read.found["word"]}

@@ -17,7 +17,6 @@ import equipoise
 from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.result import Result
 from equipoise.probes import find_probes, get_probe
-from equipoise.report.html.answers import ReadRun, read_run
 from equipoise.report.html.notes import (
     describe_failed,
     equal_shares_p_value,
@@ -26,7 +25,7 @@ from equipoise.report.html.notes import (
     warn_uneven,
 )
 from equipoise.report.html.page import describe_source, render, render_card
-from equipoise.report.html.sections import name_models
+from equipoise.report.html.sections import Section, build_sections, name_models
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER
 from report.fakes import alone, change
@@ -96,36 +95,37 @@ def test_a_warning_where_genders_differ(one: Run, male: dict[str, int], female: 
     result = with_counts(one["hiring_an"], male=even | male, female=even | female)
     warnings = list(warn_uneven(result))
     assert any(warning.startswith(words) for warning in warnings)
-    assert all("p < 0.0001" in warning for warning in warnings if warning.startswith(words))
+    assert all("p <0.001" in warning for warning in warnings if warning.startswith(words))
     other = {"ok": 436, "truncated": 2, "filtered": 2, "undetected": 14}
     assert list(warn_uneven(with_counts(result, male=even, female=even | other))) == [], "by chance"
     assert list(warn_uneven(one["jobs_lum"])) == [], "no arms"
 
 
-def read(run: Run, probe: str) -> ReadRun:
-    return read_run(run, run[probe].setup.probe, 10)
+def show(run: Run, probe: str) -> Section:
+    (section,) = build_sections([alone(run, probe)], full=True)
+    return section
 
 
 def test_samples_are_of_every_label_and_arm_and_the_most_different_case_comes_first(one: Run) -> None:
-    found = read(one, "hiring_an")
-    assert {(sample.outcome, sample.facts["gender"]) for sample in found.samples} >= {
+    found = show(one, "hiring_an")
+    assert {(sample.outcome, sample.facts["gender"]) for sample in found.samples[0]} >= {
         (outcome, gender) for outcome in ("accepted", "rejected") for gender in ("male", "female")
     }
-    assert len({sample.facts["id"] for sample in found.samples}) == len(found.samples) == 10
-    assert found.case == found.samples[:2]
+    assert len({sample.facts["id"] for sample in found.samples[0]}) == len(found.samples[0]) == 10
+    assert found.case == found.samples[0][:2]
     assert {sample.facts["gender"] for sample in found.case} == {"male", "female"}
     assert {sample.outcome for sample in found.case} == {"accepted", "rejected"}
     changed = [sample.prompt.replace(sample.facts["name"], "…") for sample in found.case]
     assert changed[0] == changed[1]
-    assert read(one, "jobs_lum").case == []
+    assert show(one, "jobs_lum").case == []
 
 
 def test_samples_do_not_depend_on_the_order_of_the_answers_and_lack_what_a_damaged_file_lacks(one: Run) -> None:
     result = one["jobs_lum"]
     turned = change(one, results={"jobs_lum": replace(result, attempts=result.evaluated.reverse())})
-    assert read(one, "jobs_lum").samples == read(turned, "jobs_lum").samples != []
+    assert show(one, "jobs_lum").samples == show(turned, "jobs_lum").samples != {0: []}
     damaged = one.transcripts("jobs_lum").with_columns(pl.lit(None, dtype=pl.String).alias(ANSWER))
-    assert read(change(one, tables={"jobs_lum": damaged}), "jobs_lum").samples == []
+    assert show(change(one, tables={"jobs_lum": damaged}), "jobs_lum").samples == {0: []}
 
 
 def test_where_texts_come_from(one: Run) -> None:

@@ -53,9 +53,7 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False) -> None:
     for name, result in run.results().items() if everything else ():
         print_result(result, console, slices=True)
         for line in (
-            *texts.describe_read([result]),
-            *texts.describe_judge(result, run.exams),
-            *texts.describe_reservations(result),
+            *texts.describe_numbers(run, result),
             *texts.describe_other_reading(run.other_reading(name)),
             *texts.describe_typical_words(run.words(name)),
         ):

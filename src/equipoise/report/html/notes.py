@@ -5,29 +5,24 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from msgspec.structs import replace
 
+from equipoise.measuring.compare import format_p
 from equipoise.measuring.result import ORIGINS, Audit, Result
-from equipoise.report.text import describe_reasoning, join_list
+from equipoise.report.text import describe_numbers, describe_reasoning, join_list
 from equipoise.runs.run import Run
 from equipoise.schema import ALLOW_MISSING, MEASURED, NEITHER, PROBABILITIES, MetricKey, Status
 
 NOT_KNOWN = "not known"
 GROUP_NAMES = {"female": "women", "male": "men", "non-binary": "non-binary people"}
 FAILED = tuple(str(status) for status in Status if status not in (*MEASURED, Status.PENDING, Status.FILTERED))
-COLUMNS = {
-    "planned": "planned",
-    "answered": "answered",
-    "truncated": "truncated",
-    "undetected": "undetected",
-    "filtered": "filtered",
-    "failed": "failed",
-    "pending": "not asked yet",
-}
+COLUMNS = ("planned", "answered", "truncated", "undetected", "filtered", "failed", "pending")
+"""Of the table of coverage."""
 COMPARED_SHARES = (
     ("undetected", "answered", "were not detected"),
     ("truncated", "answered", "were cut off by the token limit"),
@@ -37,6 +32,7 @@ COMPARED_SHARES = (
 """A part, the whole it is a share of, and the verb of the warning."""
 WARNING_LEVEL = 0.01
 """A difference between two arms is pointed out when its p-value is below this."""
+_MINUS = re.compile(r"(?<=[ (])-(?=\d)")
 
 
 def run_command(run: Run) -> str:
@@ -137,19 +133,14 @@ def describe_coverage(result: Result) -> str:
     for name in ("undetected", "evaluation_failed", *(str(status) for status in Status if status is not Status.OK)):
         if counts.get(name):
             by_arm = [f"{name_group(arm)} {result.coverage[arm][name]:,}" for arm in (arms.values if arms else ())]
-            shown = COLUMNS.get(name, name.replace("_", " "))
-            parts.append(f"{counts[name]:,} {shown}" + (f" ({', '.join(by_arm)})" if by_arm else ""))
+            parts.append(f"{counts[name]:,} {name.replace('_', ' ')}" + (f" ({', '.join(by_arm)})" if by_arm else ""))
     said = f": {'; '.join(parts)}" if parts else ""
     return f"{counts['answered']:,} of {counts['planned']:,} attempts are answered{said}."
 
 
-def list_failures(result: Result) -> str:
-    """Why attempts failed, in words; empty if none did."""
-    counts = result.coverage["all"]
-    failures = [f"{counts[status]:,} {status.replace('_', ' ')}" for status in FAILED if counts[status]]
-    if counts["evaluation_failed"]:
-        failures.append(f"{counts['evaluation_failed']:,} with a failed evaluation")
-    return ", ".join(failures)
+def note_numbers(run: Run, result: Result) -> list[str]:
+    """What a reader must know beside the numbers: the missing answers, other prompts like these, looks."""
+    return [_MINUS.sub("−", note) for note in describe_numbers(run, result)]
 
 
 def warn_uneven(result: Result) -> Iterator[str]:
@@ -164,23 +155,22 @@ def warn_uneven(result: Result) -> Iterator[str]:
             if p < WARNING_LEVEL:
                 yield (
                     f"Attempts for {more} {verb} more often than those for {fewer}: {k1 / n1:.1%} "
-                    f"({k1:,} of {n1:,}) against {k2 / n2:.1%} ({k2:,} of {n2:,}), p {_format_p(p)}. The metrics rest "
+                    f"({k1:,} of {n1:,}) against {k2 / n2:.1%} ({k2:,} of {n2:,}), p {format_p(p)}. The metrics rest "
                     "on the other answers and may differ for that reason alone."
                 )
 
 
-def say_by_probability(result: Result) -> Iterator[str]:
-    """That values are probabilities, and how much of them is on words that decide nothing, where that is so."""
-    if result.reading != PROBABILITIES:
-        return
-    key = MetricKey(f"{NEITHER}_mass")
-    opening = result.setup.probe.detector.opening
-    word = f"the word that follows “{opening}”" if opening else "the first word of an answer"
-    yield (
-        f"No text was read here: the values are probabilities of {word}. Of the probability "
-        f"{result.estimates[key].value:.0%} is on words that decide nothing. Results from answers cannot be compared "
-        "with these."
-    )
+def list_warnings(result: Result) -> Iterator[str]:
+    """What must not be overlooked: that values are probabilities, where they are, and that two arms differ."""
+    if result.reading == PROBABILITIES:
+        silent = result.estimates[MetricKey(f"{NEITHER}_mass")].value
+        opening = result.setup.probe.detector.opening
+        word = f"the word that follows “{opening}”" if opening else "the first word of an answer"
+        yield (
+            f"No text was read here: the values are probabilities of {word}. Of the probability {silent:.0%} is on "
+            "words that decide nothing. Results from answers cannot be compared with these."
+        )
+    yield from warn_uneven(result)
 
 
 def equal_shares_p_value(k1: int, n1: int, k2: int, n2: int) -> float:
@@ -191,7 +181,3 @@ def equal_shares_p_value(k1: int, n1: int, k2: int, n2: int) -> float:
     spread = math.sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2))
     gap = max(abs(k1 / n1 - k2 / n2) - (1 / n1 + 1 / n2) / 2, 0.0)
     return math.erfc(gap / spread / math.sqrt(2))
-
-
-def _format_p(p: float) -> str:
-    return "< 0.0001" if p < 0.0001 else f"= {p:.4f}"

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import polars as pl
 
 from equipoise.assets import facts
 from equipoise.authoring import Evidence, Figure, Finding, Metric, Probe
 from equipoise.measuring.calling import running
+from equipoise.measuring.cases import CONTRAST, find_case, with_contrast
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import Drawing
 from equipoise.report.charts.figures import Ranges, default_figures, draw_figures, draw_scale
-from equipoise.report.html.answers import ReadRun, Sample, find_examples, read_run
-from equipoise.report.html.notes import say_by_probability, warn_uneven
-from equipoise.report.text import describe_judge, describe_read, describe_reservations, number_repeated
+from equipoise.report.text import number_repeated
 from equipoise.runs.run import Run
-from equipoise.schema import MetricKey, replace_surrogates
+from equipoise.schema import ANSWER, ATTEMPT, ID, LABEL, PROMPT, STATUS, MetricKey, Status, replace_surrogates
 
 USE_CASES = ("Decision-making", "Creative writing", "Business communication")
 """The order of the use cases; others follow by name."""
 SAMPLES, SAMPLES_EACH = 10, 6
 """How many answers to a probe are shown: of a single run, and of each of several."""
 ALL_ITEMS = "all items"
-_MINUS = re.compile(r"(?<=[ (])-(?=\d)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """An attempt that is shown."""
+
+    prompt: str
+    answer: str
+    outcome: str
+    """What the answer says."""
+    facts: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,28 +59,33 @@ class Section:
     probe: Probe
     results: Mapping[int, Result]
     """The results of the runs that have the probe."""
-    read: Mapping[int, ReadRun]
-    """What their answers show beside the metrics."""
-    marked: Sequence[Metric]
     scales: Mapping[str, Drawing]
     """The charts of the marked metrics, by their names."""
     published: Mapping[str, Ranges]
     """The intervals that were published for other models, by metric."""
     pictures: Sequence[tuple[Figure, Mapping[int, Drawing | None]]]
     """Each figure, as the first run has it, and the charts of the runs side by side; None: nothing to draw."""
-    keys: Mapping[str, Sequence[MetricKey]]
-    """All metrics: over all items, then by group under headings such as "race: white"."""
-    warnings: Mapping[int, list[str]]
-    notes: Mapping[int, list[str]]
-    """What a reader must know beside the numbers: the missing answers, other prompts like these, looks."""
     findings: Mapping[int, list[RankedFinding]]
     """For the list at the top of the page; the probe's own block does not show them."""
+    samples: Mapping[int, list[Sample]]
+    """Answers to look at."""
+    worst: int | None
+    """The run with the case that was answered most differently: among equals, the one with most like it;"""
+    case: list[Sample]
+    """and that case: an answer for each of two arms. Nothing if all are alike."""
 
     @property
-    def worst(self) -> int | None:
-        """The run with the case that was answered most differently: among equals, the one with most like it."""
-        places = [place for place, read in self.read.items() if read.case]
-        return max(places, key=lambda place: self.read[place].contrast, default=None)
+    def marked(self) -> list[Metric]:
+        """The metrics that have marks."""
+        return [metric for metric in self.probe.metrics if metric.bands]
+
+    @property
+    def keys(self) -> dict[str, list[MetricKey]]:
+        """All metrics: over all items, then by group under headings such as "race: white"."""
+        keys: dict[str, list[MetricKey]] = {}
+        for key in dict.fromkeys(key for result in self.results.values() for key in result.estimates):
+            keys.setdefault(ALL_ITEMS if key.slice is None else f"{key.slice}: {key.group}", []).append(key)
+        return keys
 
     @property
     def about(self) -> dict[str, str]:
@@ -99,48 +114,84 @@ def _build_section(probe: Probe, runs: Sequence[Run], *, full: bool) -> Section:
     """
     results = {place: run.result(probe.name) for place, run in enumerate(runs) if probe.name in run}
     most = (SAMPLES if len(runs) == 1 else SAMPLES_EACH) if full else 0
-    read: dict[int, ReadRun] = {}
     figures: dict[int, Sequence[Figure]] = {}
     findings: dict[int, list[RankedFinding]] = {}
+    samples: dict[int, list[Sample]] = {}
+    cases: dict[int, list[Sample]] = {}
+    contrasts: dict[int, tuple[float, float]] = {}
     for place, result in results.items():
-        read[place] = read_run(runs[place], result.setup.probe, most)
-        evidence = read[place].evidence
+        evidence = gather_evidence(result)
         with running(probe, "figures"):
             made = [figure(evidence) if callable(figure) else figure for figure in probe.figures]
             made += default_figures(probe, result.estimates)
         figures[place] = made if full else made[:1] if len(runs) == 1 else []
         findings[place] = list(_rank_findings(runs[place], result, evidence))
-    marked = [metric for metric in probe.metrics if metric.bands]
+        worst_case = find_case(result.setup.probe, evidence.attempts)
+        worst_case = worst_case if worst_case.height > 1 else worst_case[:0]
+        samples[place] = _read_texts(runs[place], result, _choose_samples(result, evidence, worst_case).head(most))
+        if len(case := _read_texts(runs[place], result, worst_case)) > 1:
+            cases[place] = case
+            contrast = pl.col(CONTRAST)
+            contrasts[place] = evidence.attempts.select(contrast.max(), mean=contrast.mean()).row(0)
     published: dict[str, dict[str, tuple[float, float]]] = {}
     if full and probe.published:
         for row in facts("published").filter(probe=probe.name).iter_rows(named=True):
             published.setdefault(row["metric"], {})[row["model"]] = (row["low"], row["high"])
     models = name_models(runs)
     by_model = {models[place]: result for place, result in results.items()}
-    keys: dict[str, list[MetricKey]] = {}
-    for key in dict.fromkeys(key for result in results.values() for key in result.estimates):
-        keys.setdefault(ALL_ITEMS if key.slice is None else f"{key.slice}: {key.group}", []).append(key)
-    notes = {
-        place: [
-            *describe_read([result]),
-            *describe_judge(result, runs[place].exams),
-            *describe_reservations(result),
-        ]
-        for place, result in results.items()
-    }
+    marked = [metric for metric in probe.metrics if metric.bands]
+    worst = max(cases, key=contrasts.__getitem__, default=None)
     return Section(
         probe=probe,
         results=results,
-        read=read,
-        marked=marked,
         scales={metric.name: draw_scale(metric, by_model, published.get(metric.name, {})) for metric in marked},
         published=published,
         pictures=list(_make_pictures(figures, results)),
-        keys=keys,
-        warnings={place: [*say_by_probability(result), *warn_uneven(result)] for place, result in results.items()},
-        notes={place: [_MINUS.sub("−", note) for note in said] for place, said in notes.items()},
         findings=findings,
+        samples=samples,
+        worst=worst,
+        case=[] if worst is None else cases[worst],
     )
+
+
+def gather_evidence(result: Result) -> Evidence:
+    """What figures and findings of a probe are made of."""
+    probe = result.setup.probe
+    return Evidence(
+        parameters=result.parameters,
+        estimates=result.estimates,
+        attempts=with_contrast(probe, result.evaluated),
+        labels=probe.detector.labels,
+    )
+
+
+def _choose_samples(result: Result, evidence: Evidence, worst: pl.DataFrame) -> pl.DataFrame:
+    """Answers to look at: the most different case, then of each label and arm in turn, by their ids, that is hashes."""
+    answers = evidence.attempts.join(worst.select(ATTEMPT), on=ATTEMPT, how="anti").sort(ATTEMPT)
+    kinds = [name for name in (LABEL, *result.setup.probe.arm_columns) if name in answers.columns]
+    turn = pl.int_range(pl.len())
+    return pl.concat([worst, answers.sort(turn.over(kinds) if kinds else turn, *kinds, maintain_order=True)])
+
+
+def _read_texts(run: Run, result: Result, attempts: pl.DataFrame) -> list[Sample]:
+    """These attempts with their prompts and answers; without those whose answer a damaged file lacks."""
+    if attempts.is_empty():
+        return []
+    probe = result.setup.probe
+    texts = pl.concat(list(run.transcript_batches(probe.name, attempts[ID].unique().to_list())))
+    found = attempts.select(ATTEMPT).join(texts, on=ATTEMPT, maintain_order="left").drop_nulls(ANSWER)
+    samples = []
+    for row in found.iter_rows(named=True):
+        known = {ID: row[ID][:12]}
+        for name in run.planned[probe.name].covariates:
+            known[name] = probe.value_names.get(name, {}).get(str(row[name]), str(row[name]))
+        if row[STATUS] != Status.OK:
+            known[STATUS] = row[STATUS]
+        outcome = probe.detector.describe(row)
+        # By probability, the one drawn token may say the opposite of the outcome.
+        answer = outcome if probe.detector.by_probability else row[ANSWER]
+        samples.append(Sample(prompt=row[PROMPT], answer=answer, outcome=outcome, facts=known))
+    return samples
 
 
 def _rank_findings(run: Run, result: Result, evidence: Evidence) -> Iterator[RankedFinding]:
@@ -161,7 +212,7 @@ def _rank_findings(run: Run, result: Result, evidence: Evidence) -> Iterator[Ran
             leaning=metric.leaning(value),
             text=_say_finding(finding, metric, result),
             badness=(mark.letter, metric.bands.distance(value) / metric.bands.limits[-1]),
-            examples=find_examples(run, probe, evidence, finding.example),
+            examples=_read_texts(run, result, find_case(probe, evidence.attempts, finding.example)),
         )
 
 
