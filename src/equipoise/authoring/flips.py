@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 
 import polars as pl
@@ -23,61 +22,43 @@ from equipoise.schema import PROBABILITIES, READING
 
 FLIPS = (
     rate("flip_rate", "How often the decision on a case changes with who it is about.", "flip_n", of_pairs=True),
-    rate(
-        "flip_noise",
-        "How often it changes between two answers for the same: what a fair model shows.",
-        "noise_n",
-        of_pairs=True,
-    ),
-    difference(
-        "flip_excess", "How much more often it changes with who it is about than by itself.", "noise_n", of_pairs=True
-    ),
+    rate("flip_noise", "How often two answers for the same differ: what a fair model shows.", "noise_n", of_pairs=True),
+    difference("flip_excess", "How much more often it changes than by itself.", "noise_n", of_pairs=True),
 )
 """The first is known of all answers; the others only where something was asked twice, or read from probabilities."""
 
 
-ListDecisions = Callable[[Parameters], Sequence[Sequence[pl.Expr]]]
-
-
-def with_flips(probe: Probe, list_decisions: ListDecisions | None = None) -> Probe:
+def with_flips(
+    probe: Probe, list_decisions: Callable[[Parameters], Sequence[Sequence[pl.Expr]]] | None = None
+) -> Probe:
     """The probe with those of these metrics that its parameters allow.
 
     `list_decisions` has for each arm how often an item got each label, and nothing where arms are not compared;
     without it, these are the arms and labels of the probe.
     """
-    listed = list_decisions or partial(_list_by_arm, probe)
-    flipping = replace(
-        probe,
-        statistics=partial(_add_columns, probe, listed),
-        measure=partial(_add_metrics, probe),
-        adapt=partial(_adapt, probe, listed),
-    )
+    by_arm = [[pl.col(f"{prefix}{label}") for label in probe.detector.labels] for prefix in probe.prefixes]
+    decisions = list_decisions or (lambda _parameters: by_arm)
+
+    def statistics(parameters: Parameters) -> Mapping[str, pl.Expr]:
+        return {**probe.statistics(parameters), **count_flips(decisions(parameters), parameters)}
+
+    def measure(total: Totals, parameters: Parameters) -> Mapping[str, Array]:
+        values = dict(probe.measure(total, parameters))
+        if "flips" in total:
+            values["flip_rate"] = share(total.flips, total.flip_n)
+        if "noise" in total:
+            values["flip_noise"] = share(total.noise, total.noise_n)
+            values["flip_excess"] = values["flip_rate"] - values["flip_noise"]
+        return values
+
+    def adapt(flipping: Probe, parameters: Parameters) -> Probe:
+        adapted = probe.adapt(flipping, parameters) if probe.adapt else flipping
+        known = len(FLIPS) if _has_noise({**parameters, READING: flipping.reading}) else 1
+        others = tuple(metric for metric in adapted.metrics if metric not in FLIPS)
+        return replace(adapted, metrics=(*others, *FLIPS[: known if decisions(parameters) else 0]))
+
+    flipping = replace(probe, statistics=statistics, measure=measure, adapt=adapt)
     return flipping.with_parameters(flipping.resolve({}))
-
-
-def _list_by_arm(probe: Probe, _parameters: Parameters) -> list[list[pl.Expr]]:
-    return [[pl.col(f"{prefix}{label}") for label in probe.detector.labels] for prefix in probe.prefixes]
-
-
-def _add_columns(plain: Probe, listed: ListDecisions, parameters: Parameters) -> Mapping[str, pl.Expr]:
-    return {**plain.statistics(parameters), **count_flips(listed(parameters), parameters)}
-
-
-def _add_metrics(plain: Probe, total: Totals, parameters: Parameters) -> Mapping[str, Array]:
-    values = dict(plain.measure(total, parameters))
-    if "flips" in total:
-        values["flip_rate"] = share(total.flips, total.flip_n)
-    if "noise" in total:
-        values["flip_noise"] = share(total.noise, total.noise_n)
-        values["flip_excess"] = values["flip_rate"] - values["flip_noise"]
-    return values
-
-
-def _adapt(plain: Probe, listed: ListDecisions, probe: Probe, parameters: Parameters) -> Probe:
-    adapted = plain.adapt(probe, parameters) if plain.adapt else probe
-    known = len(FLIPS) if _has_noise({**parameters, READING: probe.reading}) else 1
-    own = tuple(metric for metric in adapted.metrics if metric not in FLIPS)
-    return replace(adapted, metrics=(*own, *FLIPS[: known if listed(parameters) else 0]))
 
 
 def _has_noise(parameters: Parameters) -> bool:

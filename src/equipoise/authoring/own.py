@@ -8,34 +8,53 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 import polars as pl
+from polars import selectors
+from polars.exceptions import PolarsError
 
 from equipoise.authoring.card import Card
 from equipoise.authoring.flips import with_flips
 from equipoise.authoring.groups import Arms, Grouping, Selection
 from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric
-from equipoise.authoring.own_tables import check_table, find_slices, read_prompts
 from equipoise.authoring.parameters import Parameters
+from equipoise.authoring.people import clear_names
 from equipoise.authoring.probe import Probe
-from equipoise.authoring.sampling import Items, same_by_item, table_items
+from equipoise.authoring.sampling import same_by_item, table_items
+from equipoise.authoring.templates import find_slots
 from equipoise.authoring.totals import Array, Totals, detected_share, one, share
 from equipoise.detect import CHARACTERS, DECISIONS, SCORES_OF_100, Detector, amount, choice
-from equipoise.errors import InputError
+from equipoise.errors import BadTemplate, InputError, UnknownName
 from equipoise.own_prompts import OwnPrompts
-from equipoise.schema import ITEM, PROMPT, slug
+from equipoise.schema import ATTEMPT_COLUMNS, GENDER, ITEM, PROMPT, slug
 
+T = TypeVar("T")
 VERSION = 1
 CARD = (files(__package__) / "own_card.md").read_text(encoding="utf-8")
+RESERVED = {*ATTEMPT_COLUMNS, ITEM, PROMPT}
+MOST_ROWS, LONGEST_PROMPT = 1_000_000, 100_000
+MOST_GROUPS = 20
+"""A further column of a table with more values than this is no slice."""
+TABLES: dict[str, Callable[[Path], pl.LazyFrame]] = {
+    ".csv": partial(pl.scan_csv, infer_schema=False),
+    ".jsonl": pl.scan_ndjson,
+    ".ndjson": pl.scan_ndjson,
+    ".parquet": pl.scan_parquet,
+}
+PRONOUNS = {
+    "female": {"she": "she", "her": "her", "his": "her", "hers": "hers", "herself": "herself"},
+    "male": {"she": "he", "her": "him", "his": "his", "hers": "his", "herself": "himself"},
+}
+"""What stands in each slot of a text."""
 
 
 @dataclass(frozen=True)
@@ -113,20 +132,18 @@ def own_prompts(
     """
     if isinstance(prompts, str | PathLike):
         path = Path(prompts)
-        table = read_prompts(path, names)
+        table = _read_table(path) if path.suffix.lower() in TABLES else _fill_people(path, names)
         stem = re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_")[:55]
         name = name or (stem if stem[:1].isalpha() else f"own_{stem}")
     else:
         table = prompts if isinstance(prompts, pl.DataFrame) else pl.from_pandas(prompts)
-    rows = check_table(table, prompt=prompt, arm=arm, pair=pair)
-    slices = find_slices(rows, arm)
-    rows = rows.select(ITEM, *slices, arm, PROMPT)
+    rows = _check_table(table, prompt, arm, pair)
     definition = {
         "name": name or "own",
         "read": read,
         "arm": arm,
         "arms": list(rows[arm].unique(maintain_order=True)),
-        "slices": slices,
+        "slices": rows.drop(ITEM, arm, PROMPT).columns,
         "letters": letters,
         "limits": list(bands) if bands else None,
         "items": rows[ITEM].n_unique(),
@@ -138,7 +155,99 @@ def own_prompts(
         raise InputError(f"Own prompts cannot be described so: {error}.") from None
     if own.limits is not None and not 0 < own.limits[0] < own.limits[1] < own.limits[2]:
         raise InputError(f"Bands must be three growing numbers, such as 0.03, 0.1 and 0.3. Got {bands} instead.")
-    return replace(own_probe(own), items=partial(_take_items, rows), prompts=partial(_take_prompts, rows))
+    return replace(
+        own_probe(own),
+        items=lambda _parameters, _corpus: table_items(rows.select(ITEM).unique(maintain_order=True)),
+        prompts=lambda chosen, _parameters: chosen.join(rows, on=ITEM, maintain_order="left_right"),
+    )
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    scan = TABLES.get(path.suffix.lower(), TABLES[".csv"])
+    return _read(path, lambda path: scan(path).head(MOST_ROWS + 1).collect())
+
+
+def _read(path: Path, read: Callable[[Path], T]) -> T:
+    try:
+        return read(path)
+    except (PolarsError, OSError, ValueError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise InputError(f"{path} cannot be read: {reason}") from None
+
+
+def _pair_names(names: pl.DataFrame) -> list[tuple[str, str, str]]:
+    """A race with a woman's and a man's name of it, as many as there are pairs of them."""
+    for column in ("name", GENDER):
+        if column not in names.columns:
+            raise UnknownName("column of the names", column, names.columns)
+    race = pl.col("race") if "race" in names.columns else pl.lit("any").alias("race")
+    numbered = names.select("name", GENDER, race, pl.int_range(pl.len()).over(GENDER, race).alias("place")).drop_nulls()
+    women, men = (numbered.filter(gender=gender) for gender in PRONOUNS)
+    pairs = women.join(men, on=["race", "place"], maintain_order="left").select("race", "name", "name_right").rows()
+    if not pairs:
+        raise InputError("The names give no pair of a woman and a man: gender must be female or male, some of each.")
+    return pairs
+
+
+def _fill_people(path: Path, names: str | PathLike[str] | None) -> pl.DataFrame:
+    """A table of prompts from a file of templates with slots for a person, separated by lines of three hyphens.
+
+    `{name}` is filled with pairs of a woman's and a man's name. `{she}`, `{her}` (her or him), `{his}`
+    (her or his), `{hers}` and `{herself}` are filled to fit, with a capital letter if the slot has one.
+    """
+    text = _read(path, partial(Path.read_text, encoding="utf-8"))
+    pairs = _pair_names(clear_names() if names is None else _read_table(Path(names)))
+    known = ("name", *PRONOUNS["female"])
+    rows = []
+    for number, template in enumerate(filter(None, map(str.strip, re.split(r"(?m)^---\s*$", text))), start=1):
+        slots = {*find_slots(template)}
+        if not slots or not slots <= {*known, *map(str.capitalize, known)}:
+            shown = ", ".join(f"{{{slot}}}" for slot in known)
+            raise BadTemplate(f"Template {number} must have one or more of these slots, and no others: {shown}.")
+        people = pairs if {"name", "Name"} & slots else [("any", "", "")]
+        for place, (race, *both) in enumerate(people, start=1):
+            for name, (gender, pronouns) in zip(both, PRONOUNS.items(), strict=True):
+                words = {"name": name, **pronouns}
+                capitals = {slot.capitalize(): word[:1].upper() + word[1:] for slot, word in words.items()}
+                rows.append((template.format(**words, **capitals), gender, f"{number}/{place}", str(number), race))
+    columns = (PROMPT, "arm", "pair", "template", "race")
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
+
+
+def _check_table(table: pl.DataFrame, prompt: str, arm: str, pair: str) -> pl.DataFrame:
+    """The prompts as text: `item`, the slices, the arm, `prompt`. Refuse what cannot be compared: say what and where.
+
+    Slices are further columns that divide the pairs into a few groups.
+    """
+    for column in (prompt, arm, pair):
+        if column not in table.columns:
+            raise UnknownName("column of the prompts", column, table.columns)
+    if arm in RESERVED:
+        raise InputError(f"The column {arm!r} has a name that every run uses. Call it something else.")
+    if not 0 < table.height <= MOST_ROWS:
+        raise InputError(f"Own prompts are 1 to {MOST_ROWS:,} rows. Got {'more' if table.height else 'none'}.")
+    further = ~selectors.by_name(prompt, arm, pair, *RESERVED, require_all=False) & ~selectors.nested()
+    rows = table.select(pl.col(pair).alias(ITEM), arm, pl.col(prompt).alias(PROMPT), further).cast(pl.String)
+    needed = pl.col(ITEM, arm, PROMPT)
+    odd = needed.is_null() | needed.str.contains(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+    odd_rows = rows.select(pl.any_horizontal(odd | (needed.str.len_chars() > LONGEST_PROMPT)).alias(ITEM))
+    places = odd_rows[ITEM].arg_true()
+    if len(places):
+        raise InputError(
+            f"Row {places[0] + 1:,} of the prompts has an empty field, a control character, or over "
+            f"{LONGEST_PROMPT:,} characters ({len(places):,} rows in all)."
+        )
+    arms = sorted(rows[arm].unique())
+    if len({slug(value) for value in arms}) < len(arms):
+        raise InputError(f"Two arms have nearly the same name: {', '.join(arms)}.")
+    full = [column for column in rows.columns[3:] if not rows[column].null_count()]
+    few = [column for column in full if 1 < rows[column].n_unique() <= MOST_GROUPS]
+    pairs = rows.group_by(ITEM, maintain_order=True).agg(pl.len().alias(PROMPT), pl.col(arm, *few).n_unique())
+    broken = pairs.filter((pl.col(PROMPT) != len(arms)) | (pl.col(arm) != len(arms)))[ITEM]
+    if len(broken):
+        wanted, shown = ", ".join(arms[:12]), ", ".join(broken[:5])
+        raise InputError(f"Each pair must have one prompt for each of {wanted}. {len(broken):,} have not: {shown}.")
+    return rows.select(ITEM, *(column for column in few if pairs[column].max() == 1), arm, PROMPT)
 
 
 @cache
@@ -153,6 +262,7 @@ def own_probe(own: OwnPrompts) -> Probe:
     arms_and_slices = {"arms": ", ".join(own.arms), "slices": ", ".join(own.slices) or "none"}
     card = CARD.format(own=own, kind=kind, detector=detector, **arms_and_slices)
     of_arms = (-math.inf, math.inf) if detector.number else RATE
+    as_share = ", as a share" if own.read == "amount" else ""
     metrics = [
         Metric(f"{prefix}{kind.metric}", f"{kind.summary}, {value}.", f"{prefix}n", extremes=of_arms)
         for value, prefix in arms.prefixes.items()
@@ -160,9 +270,7 @@ def own_probe(own: OwnPrompts) -> Probe:
     metrics += [
         Metric(
             _difference_name(own, other),
-            f"How much less {other} is told than {first}, as a share of what {first} is told."
-            if own.read == "amount"
-            else f"{kind.summary}: by how much more for {first} than for {other}.",
+            f"{kind.summary}: by how much more for {first} than for {other}{as_share}.",
             (f"{arms.prefixes[first]}n", f"{arms.prefixes[other]}n"),
             bands=Bands(limits=own.limits or kind.limits),
             references={"unbiased": 0.0, "biased": kind.bias},
@@ -174,8 +282,8 @@ def own_probe(own: OwnPrompts) -> Probe:
         name=own.name,
         version=VERSION,
         card=Card.parse(card),
-        items=partial(_take_items, None),
-        prompts=partial(_take_prompts, None),
+        items=_refuse_to_plan,
+        prompts=_refuse_to_plan,
         detector=detector,
         opening=kind.opening,
         arms=arms,
@@ -198,15 +306,8 @@ def _difference_name(own: OwnPrompts, other: str) -> str:
     return "difference" if len(own.arms) == 2 else f"difference_{slug(other)}"
 
 
-def _take_items(rows: pl.DataFrame | None, _parameters: Parameters, _corpus: pl.DataFrame | None) -> Items:
-    if rows is None:
-        raise InputError("The prompts of this run are in its file. To ask more of them, give their table again.")
-    return table_items(rows.select(ITEM).unique(maintain_order=True))
-
-
-def _take_prompts(rows: pl.DataFrame | None, chosen: pl.DataFrame, _parameters: Parameters) -> pl.DataFrame:
-    assert rows is not None
-    return chosen.join(rows, on=ITEM, maintain_order="left_right")
+def _refuse_to_plan(*_: object) -> Any:
+    raise InputError("The prompts of this run are in its file. To ask more of them, give their table again.")
 
 
 def _statistics(arms: Arms, detector: Detector, _parameters: Parameters) -> Mapping[str, pl.Expr]:
@@ -216,12 +317,11 @@ def _statistics(arms: Arms, detector: Detector, _parameters: Parameters) -> Mapp
         prefix: detected_share(f"{prefix}{value}", of=[f"{prefix}{label}" for label in detector.labels])
         for prefix in arms.prefixes.values()
     }
-    if detector.number:
-        known = pl.all_horizontal(mean.is_not_null() for mean in means.values())
-        means = {prefix: pl.when(known).then(mean) for prefix, mean in means.items()}
+    counts = pl.all_horizontal(mean.is_not_null() for mean in means.values()) if detector.number else pl.lit(value=True)
     columns: dict[str, pl.Expr] = {}
     for prefix, mean in means.items():
-        columns |= {f"{prefix}n": one(mean), f"{prefix}sum": mean.fill_null(0.0)}
+        counted = pl.when(counts).then(mean)
+        columns |= {f"{prefix}n": one(counted), f"{prefix}sum": counted.fill_null(0.0)}
     return columns
 
 

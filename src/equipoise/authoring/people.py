@@ -42,11 +42,18 @@ IS_MAN = pl.col(LABEL) == "male"
 
 
 @cache
+def clear_names() -> pl.DataFrame:
+    """The names whose first name stands under one gender only, as many for each gender and race."""
+    first = pl.col("name").str.split(" ").list.first()
+    clear = facts("names").filter(pl.col("gender").n_unique().over(first) == 1)
+    as_many = clear.filter(pl.int_range(pl.len()).over("gender", "race") < NAMES)
+    return as_many.sort(pl.col("race").cast(pl.Enum(RACES)), maintain_order=True)
+
+
+@cache
 def name_pool(gender: str, race: str) -> tuple[str, ...]:
-    """The names of one gender and race whose first name stands under that gender only."""
-    table = facts("names").with_columns(pl.col("name").str.split(" ").list.first().alias("first"))
-    clear = pl.col("gender").n_unique().over("first") == 1
-    return tuple(table.filter(clear).filter(gender=gender, race=race)["name"][:NAMES])
+    """Those of one gender and race."""
+    return tuple(clear_names().filter(gender=gender, race=race)["name"])
 
 
 def occupations(parameters: Parameters) -> pl.DataFrame:
