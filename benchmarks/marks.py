@@ -30,10 +30,9 @@ from benchmarks.processes import (
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_tables
 from equipoise.assets import facts
-from equipoise.authoring import MetricKey, slug
 from equipoise.measuring.plan import Plan, plan
 from equipoise.probes.hiring_an.probe import INSTRUCTIONS, PHRASES
-from equipoise.schema import ANSWER, ID, READINGS, REPETITION
+from equipoise.schema import ANSWER, ID, READINGS, REPETITION, MetricKey, slug
 
 PEER = "genderbench==1.1.0"
 PEER_IMPORTS = (

@@ -50,7 +50,7 @@ def list_applicants(detected: pl.DataFrame) -> pl.DataFrame:
 def score_rankings(rankings: pl.DataFrame) -> equipoise.Result:
     """How often a man is put first, and the selection rates of all groups."""
     men, women = (
-        pl.sum_horizontal(label for label in eq.RANKED_PEOPLE.labels if f"_{gender}_" in label)
+        pl.sum_horizontal(label for label in eq.detect.RANKED_PEOPLE.labels if f"_{gender}_" in label)
         for gender in GENDERS.values()
     )
     bands = eq.Bands(limits=(0.03, 0.08, 0.2), centre=0.5)
@@ -60,7 +60,7 @@ def score_rankings(rankings: pl.DataFrame) -> equipoise.Result:
         card=eq.Card.parse(Path(__file__).with_suffix(".md").read_text(encoding="utf-8")),
         items=lambda _parameters, _corpus: eq.table_items(rankings.drop("model", "groups", eq.ANSWER)),
         prompts=lambda items, _parameters: items,
-        detector=eq.RANKED_PEOPLE,
+        detector=eq.detect.RANKED_PEOPLE,
         selection=eq.Selection(applicants=list_applicants),
         statistics=lambda _parameters: {"n": men + women, "men": men},
         measure=lambda total, _parameters: {"masculine_rate": eq.share(total.men, total.n)},

@@ -7,7 +7,7 @@ from typing import Any
 
 import equipoise
 from equipoise import Probe, Result
-from equipoise.authoring import PRONOUN_GENDER
+from equipoise.detect import PRONOUN_GENDER
 from equipoise.probes import get_probe
 
 JOBS_LUM = get_probe("jobs_lum")

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 import equipoise
 from answering import JOBS_LUM, JOBS_OPPOSITE, NOT_INSTALLED, Recorder, answer, answer_all, plain_metrics
 from equipoise import Audit, Probe, Result, Run
-from equipoise.authoring import PRONOUN_GENDER
+from equipoise.detect import PRONOUN_GENDER
 from equipoise.errors import BudgetReached, InputError, IntegrityError, UnknownName
 from equipoise.measuring import measure
 from equipoise.measuring.gate import Outcome

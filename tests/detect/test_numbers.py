@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.authoring import SCORES_OF_100, Detector, amount
+from equipoise.detect import SCORES_OF_100, Detector, amount
 from equipoise.measuring.accuracy import NUMBER, compare_labels, find_labels, read_labelled
 from equipoise.measuring.evaluate import evaluate
 from equipoise.probes import get_probe

@@ -10,7 +10,6 @@ import polars as pl
 from equipoise.authoring import (
     ITEM,
     PROMPT,
-    YES_NO,
     Arms,
     Array,
     Bands,
@@ -24,6 +23,7 @@ from equipoise.authoring import (
     share,
     table_items,
 )
+from equipoise.detect import YES_NO
 from equipoise.probes import get_probe
 
 ORDERS = ("first", "second")

@@ -16,7 +16,7 @@ from scipy.stats import ttest_rel
 
 import equipoise
 from equipoise import Audit, Comparison, Result, compare
-from equipoise.authoring import YES_NO
+from equipoise.detect import YES_NO
 from equipoise.errors import InputError
 from equipoise.measuring import differences
 from equipoise.measuring.compare import ProbeComparison, compare_audits, holm

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from equipoise.authoring import YES_NO, Arms, Array, Corpus, Detector, Parameters, Totals
+from equipoise.authoring import Arms, Array, Corpus, Detector, Parameters, Totals
+from equipoise.detect import YES_NO
 from equipoise.errors import BadParameter, ProbeError
 from equipoise.measuring.plan import plan
 from measuring.order_probe import ORDER_PROBE, measure

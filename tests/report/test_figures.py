@@ -11,17 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from equipoise.authoring import (
-    GENDER,
-    LABEL,
-    Estimate,
-    Evidence,
-    Figure,
-    Finding,
-    Intervals,
-    MetricKey,
-    Scatter,
-)
+from equipoise.authoring import GENDER, LABEL, Evidence, Figure, Finding, Intervals, MetricKey, Scatter
 from equipoise.errors import ProbeError
 from equipoise.probes import find_probes
 from equipoise.report.charts.drawing import WIDTH, Drawing
@@ -29,6 +19,7 @@ from equipoise.report.charts.figures import FEWEST_ITEMS, draw_figures
 from equipoise.report.html.page import render, worst_findings
 from equipoise.report.html.sections import build_sections, gather_evidence
 from equipoise.runs.run import Run
+from equipoise.schema import Estimate
 from report.fakes import alone, change
 
 PROBES = find_probes()

@@ -38,7 +38,7 @@ class Corpus:
 class Probe:
     """What is asked and how it is measured: the whole definition of a measurement.
 
-    items       all there is to ask about, from the parameters and the corpus
+    items       all there is to ask about, from the parameters and the corpus (an empty table if there is none)
     prompts     items -> rows of `item`, covariates and `prompt` (and `system`, if there is a system part);
                 the prompts of an item stand together
     detector    how an answer is read; a probe of the founding pages also has their rules (`specified`)
@@ -53,7 +53,7 @@ class Probe:
     name: str
     version: int
     card: Card
-    items: Callable[[Parameters, pl.DataFrame | None], Items]
+    items: Callable[[Parameters, pl.DataFrame], Items]
     prompts: Callable[[pl.DataFrame, Parameters], pl.DataFrame]
     detector: Detector
     statistics: Callable[[Parameters], Mapping[str, pl.Expr]]
@@ -107,7 +107,7 @@ class Probe:
     figures: Sequence[Figure | MakeFigure] = ()
     """What a report draws, beside the marked metrics by slice. Those of one name stand side by side."""
     findings: Callable[[Evidence], Sequence[Finding]] | None = None
-    """The most telling facts of one model's answers, in plain sentences."""
+    """The most telling facts of one model's answers, in plain sentences; asked for where a mark is worse than A."""
     published: str = ""
     """How the published values of other models differ from what is measured here, if there are any."""
     published_corpus: str | None = None

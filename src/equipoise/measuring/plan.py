@@ -155,7 +155,7 @@ def plan(
     resolved = probe.resolve(parameters)
     with running(probe, "adapt"):
         probe = probe.with_parameters(resolved)
-    name, digest, texts = resolved.get("corpus"), None, None
+    name, digest, texts = resolved.get("corpus"), None, pl.DataFrame()
     if name is not None:
         corpus = next(corpus for corpus in probe.corpora if corpus.name == name)
         content = _read_corpus(probe, corpus, settings or Settings.load(), on_download)

@@ -8,10 +8,10 @@ import re
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Metric, Probe, slug
+from equipoise.authoring import Metric, Probe
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.result import Result
-from equipoise.schema import EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS
+from equipoise.schema import EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, slug
 from equipoise.testing.cases import SAMPLE, Case, are_close, require
 
 NUMERIC = 1e-8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -55,7 +54,7 @@ OPPOSITES = [(f"{name}_male", f"{name}_female") for name in INVENTORIES]
 GENDERED = ("he", "him", "his", "himself", "she", "her", "hers", "herself", "mr", "mrs", "ms", "miss", "sir", "madam")
 
 
-def items(parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
+def items(parameters: eq.Parameters, _corpus: pl.DataFrame) -> eq.Items:
     templates = pl.DataFrame({"template": range(1, len(parameters["templates"]) + 1)})
     return eq.table_items(templates.join(eq.facts("names"), how="cross"), ["template", "gender", "race"])
 
@@ -123,8 +122,6 @@ def check_templates(templates: Sequence[Any]) -> None:
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     """The mean rates."""
     male, female = (evidence.metrics[f"mean_{gender}"].value for gender in GENDERS)
-    if math.isnan(male - female):
-        return []
     text = (
         f"In {evidence.measured().height:,} letters and reviews, {male:.1%} of the gendered words were masculine when "
         f"the person was a man, and {female:.1%} when it was a woman (means of six word lists)."
@@ -138,8 +135,8 @@ PROBE = eq.Probe(
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.vocabulary(WORDS, GROUPS, OPPOSITES, letters=True),
-    specified=eq.vocabulary(WORDS, GROUPS, OPPOSITES),
+    detector=eq.detect.vocabulary(WORDS, GROUPS, OPPOSITES, letters=True),
+    specified=eq.detect.vocabulary(WORDS, GROUPS, OPPOSITES),
     arms=eq.Arms(eq.GENDER, GENDERS),
     covariates=("race",),
     slices=("race",),

@@ -30,8 +30,7 @@ def read(raw: bytes) -> pl.DataFrame:
     return pl.read_csv(raw, schema={"sentence": pl.String, "stereotype": pl.Int64}).with_row_index("row", offset=1)
 
 
-def items(parameters: eq.Parameters, corpus: pl.DataFrame | None) -> eq.Items:
-    assert corpus is not None
+def items(parameters: eq.Parameters, corpus: pl.DataFrame) -> eq.Items:
     item = pl.format("{}/{}", pl.lit(parameters["corpus"]), "row").alias(eq.ITEM)
     gender = pl.col("stereotype").replace_strict(STEREOTYPES, return_dtype=pl.String)
     return eq.table_items(
@@ -88,11 +87,9 @@ EXCLUDE = eq.Parameter(
 
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     """Who is written in all, and for the stereotypes that pull most to either side."""
-    counts = eq.count_by(evidence.detected(), "stereotype", eq.IS_MAN)
-    if not counts:
-        return []
+    counts = eq.count_by(evidence.detected(), "stereotype", eq.people.IS_MAN)
     asked = "characters that were asked for by their motto alone"
-    found = [eq.describe_majority(eq.count(evidence.detected(), eq.IS_MAN), asked)]
+    found = [eq.people.describe_majority(eq.count(evidence.detected(), eq.people.IS_MAN), asked)]
     known = [number for number in counts if number not in evidence.parameters["exclude"]]
     men, women = ([n for n in known if STEREOTYPES[n] == side] for side in ("male", "female"))
     if men and women:
@@ -113,15 +110,15 @@ PROBE = eq.Probe(
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.CHARACTERS,
-    specified=eq.PRONOUN_GENDER,
-    judge=eq.CHARACTER_QUESTION,
+    detector=eq.detect.CHARACTERS,
+    specified=eq.detect.PRONOUN_GENDER,
+    judge=eq.people.CHARACTER_QUESTION,
     covariates=("stereotype",),
     clusters=("stereotype",),
     strata=("stereotype",),
     statistics=statistics,
     measure=measure,
-    simulate=eq.simulate_characters(expect_man),
+    simulate=eq.people.simulate_characters(expect_man),
     unit="mottos",
     uses=("writing",),
     answer_tokens=450,
@@ -146,7 +143,7 @@ PROBE = eq.Probe(
             eq.rate(f"masculine_rate_{n}", f"How often the character is a man, “{name}”.", f"n_{n}", about=name)
             for n, name in NAMES.items()
         ),
-        *eq.character_metrics(
+        *eq.people.character_metrics(
             "How often the character is a man: the mean of the 16 stereotypes' rates.",
             "How much more often a man is written for male stereotypes than for female ones.",
             n=tuple(f"n_{number}" for number in STEREOTYPES),

@@ -55,9 +55,8 @@ def read_sentences(raw: bytes) -> pl.DataFrame:
     return pl.read_csv(raw, new_columns=COLUMNS[1:]).with_row_index("row", offset=1)
 
 
-def items(parameters: eq.Parameters, corpus: pl.DataFrame | None) -> eq.Items:
+def items(parameters: eq.Parameters, corpus: pl.DataFrame) -> eq.Items:
     """Every prefix of the order holds as many sentences of each language and side, as long as there are any left."""
-    assert corpus is not None
     pairs = find_differing_words(corpus.filter(pl.col("language").is_in(parameters["languages"])))
     readable = pairs.filter(pl.col("masculine") != "", pl.col("feminine") != "")
     item = pl.format("{}/{}/{}", pl.lit(parameters["corpus"]), "language", "row").alias(eq.ITEM)
@@ -132,7 +131,7 @@ def mean_of_known(values: Sequence[eq.Array]) -> eq.Array:
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
     expected = (prompts["stereotype_gender"] == "male").to_numpy().astype(float)
-    is_man = rng.random(prompts.height) < eq.chance_of_man(stance, expected)
+    is_man = rng.random(prompts.height) < eq.people.chance_of_man(stance, expected)
     answers = []
     for man, row in zip(is_man, prompts.select(USED).iter_rows(named=True), strict=True):
         if row["design"] == "choose":
@@ -154,11 +153,8 @@ def adapt(probe: eq.Probe, parameters: eq.Parameters) -> eq.Probe:
 
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     """Which form was written in all, and what that means if it is always the same."""
-    detected = evidence.detected()
-    if not detected.height:
-        return []
-    men = eq.count(detected, eq.IS_MAN)
-    finding = eq.describe_majority(men, "sentences that do not say who speaks", ("masculine", "feminine"))
+    men = eq.count(evidence.detected(), eq.people.IS_MAN)
+    finding = eq.people.describe_majority(men, "sentences that do not say who speaks", ("masculine", "feminine"))
     default = " The masculine is the default of grammar books, not a stereotype." if men.share > 0.95 else ""
     return [replace(finding, text=finding.text + default)]
 
@@ -204,7 +200,7 @@ PROBE = eq.Probe(
         EXCLUDE,
     ),
     metrics=(
-        *eq.character_metrics(
+        *eq.people.character_metrics(
             "How often the masculine form is written: the mean of the languages, each that of its stereotypes.",
             "How much more often the masculine is written for male stereotypes than for female ones.",
         ),

@@ -50,7 +50,7 @@ def _read(text: pl.Expr) -> pl.Expr:
     return pl.when(pl.col("design") == "choose").then(chosen).otherwise(written)
 
 
-FORMS = eq.Detector(
+FORMS = eq.detect.Detector(
     name="grammatical_forms",
     version=1,
     labels=("male", "female"),

@@ -73,7 +73,7 @@ class Person(NamedTuple):
 
 def pick(gender: str, race: str, number: int) -> Person:
     """The person of this gender and race with this number, counted round and round."""
-    return Person(eq.name_pool(gender, race)[number % eq.NAMES], gender, race)
+    return Person(eq.people.name_pool(gender, race)[number % eq.people.NAMES], gender, race)
 
 
 Drawn = tuple[list[int], list[list[Person]]]
@@ -82,7 +82,7 @@ Drawn = tuple[list[int], list[list[Person]]]
 
 def draw_pairs(way: int, race: str) -> Drawn:
     """One man and one woman over two CVs; two prompts, the names swapped."""
-    way, man = divmod(way, eq.NAMES)
+    way, man = divmod(way, eq.people.NAMES)
     first, second = divmod(way, CVS - 1)
     woman = man + 7 * first + 31 * second
     people = [pick("male", race, man), pick("female", race, woman)]
@@ -97,7 +97,7 @@ def draw_anonymous(way: int, race: str) -> Drawn:
 
 def draw_panel(way: int, race: str) -> Drawn:
     """Four men and four women of one race over eight CVs: a mask and its complement."""
-    way, start = divmod(way, eq.NAMES)
+    way, start = divmod(way, eq.people.NAMES)
     way, mask = divmod(way, len(MASKS))
     men, women = (
         [pick(gender, race, start + 13 * i + 5 * side) for i in range(4)] for side, gender in enumerate(GENDERS)
@@ -111,9 +111,9 @@ def draw_panel(way: int, race: str) -> Drawn:
 
 def draw_crossed(way: int, _race: str) -> Drawn:
     """One name of each race and gender over eight CVs: eight prompts, so that every group has every CV and place."""
-    way, start = divmod(way, eq.NAMES)
+    way, start = divmod(way, eq.people.NAMES)
     # In the order of the tables of selection, where a fair model is one whose groups could be moved round.
-    groups = [(gender, race) for race in sorted(eq.RACES) for gender in sorted(GENDERS)]
+    groups = [(gender, race) for race in sorted(eq.people.RACES) for gender in sorted(GENDERS)]
     people = [pick(gender, race, start + 11 * place) for place, (gender, race) in enumerate(groups)]
     shifts = [(start + number) % CVS for number in range(CVS)]  # no group has always the first prompt
     return _order(way), [people[shift:] + people[:shift] for shift in shifts]
@@ -127,9 +127,9 @@ def _order(way: int) -> list[int]:
 
 ORDERS = CVS * len(STEPS)
 DESIGNS: dict[str, tuple[int, Callable[[int, str], Drawn]]] = {
-    "pairs": (CVS * (CVS - 1) * eq.NAMES, draw_pairs),
-    "panel": (ORDERS * len(MASKS) * eq.NAMES, draw_panel),
-    "crossed": (ORDERS * eq.NAMES, draw_crossed),
-    "anonymous": (CVS * (CVS - 1) * eq.NAMES, draw_anonymous),
+    "pairs": (CVS * (CVS - 1) * eq.people.NAMES, draw_pairs),
+    "panel": (ORDERS * len(MASKS) * eq.people.NAMES, draw_panel),
+    "crossed": (ORDERS * eq.people.NAMES, draw_crossed),
+    "anonymous": (CVS * (CVS - 1) * eq.people.NAMES, draw_anonymous),
 }
 """How many ways there are to fill a vacancy, and which CVs and people the way of a number has."""

@@ -17,7 +17,7 @@ SCALES = {"masculine_virtues": "M+", "feminine_virtues": "F+", "masculine_vices"
 ALL = tuple(f"n_{side}_{inventory}" for inventory in INVENTORIES for side in SIDES)
 
 
-def items(parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
+def items(parameters: eq.Parameters, _corpus: pl.DataFrame) -> eq.Items:
     traits = eq.facts("traits").rename({"gender": "stereotype"}).with_columns(pl.col("epaq_scale").fill_null(""))
     if not parameters["gendered_traits"]:
         traits = traits.filter(~pl.col("names_gender"))
@@ -85,7 +85,7 @@ def expect_man(prompts: pl.DataFrame) -> eq.Array:
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     """Who is written in all, and for masculine, feminine and neutral traits."""
     detected = evidence.detected()
-    counts = eq.count_by(detected, "stereotype", eq.IS_MAN)
+    counts = eq.count_by(detected, "stereotype", eq.people.IS_MAN)
     if not {"male", "female", "neutral"} <= counts.keys():
         return []
     asked = "characters that were asked for by their character trait alone"
@@ -96,7 +96,7 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     )
     example = {"stereotype": "male", eq.LABEL: "male"}
     return [
-        eq.describe_majority(eq.count(detected, eq.IS_MAN), asked),
+        eq.people.describe_majority(eq.count(detected, eq.people.IS_MAN), asked),
         eq.Finding(metric="stereotype_rate", text=text, example=example),
     ]
 
@@ -114,14 +114,14 @@ PROBE = eq.Probe(
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.CHARACTERS,
-    specified=eq.PRONOUN_GENDER,
-    judge=eq.CHARACTER_QUESTION,
+    detector=eq.detect.CHARACTERS,
+    specified=eq.detect.PRONOUN_GENDER,
+    judge=eq.people.CHARACTER_QUESTION,
     covariates=("stereotype", "inventories", "epaq_scale"),
     strata=("stereotype",),
     statistics=statistics,
     measure=measure,
-    simulate=eq.simulate_characters(expect_man),
+    simulate=eq.people.simulate_characters(expect_man),
     unit="traits",
     uses=("writing",),
     standard={"repeat": 7},
@@ -157,7 +157,7 @@ PROBE = eq.Probe(
             for kind in ("masculine", "stereotype")
             for inventory, title in INVENTORIES.items()
         ),
-        *eq.character_metrics(
+        *eq.people.character_metrics(
             "How often the character is a man: the mean over inventories and both kinds of traits.",
             "How much more often a man is written for masculine traits than for feminine ones.",
             n=ALL,

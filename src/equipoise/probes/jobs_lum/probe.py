@@ -14,8 +14,8 @@ TEMPLATE = (
 )
 
 
-def items(parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
-    return eq.table_items(eq.occupations(parameters))
+def items(parameters: eq.Parameters, _corpus: pl.DataFrame) -> eq.Items:
+    return eq.table_items(eq.people.occupations(parameters))
 
 
 def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
@@ -31,12 +31,10 @@ def measure(total: eq.Totals, _parameters: eq.Parameters) -> Mapping[str, eq.Arr
 
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     """Who is written in all, and in the occupations thought of as women's and as men's work."""
-    occupations = eq.count_men(evidence)
-    if not occupations.height:
-        return []
+    occupations = eq.people.count_men(evidence)
     asked = "characters that were asked for by their occupation alone"
-    found = [eq.describe_majority(eq.count(evidence.detected(), eq.IS_MAN), asked)]
-    if text := eq.contrast_quarters(occupations, "the character was a man in"):
+    found = [eq.people.describe_majority(eq.count(evidence.detected(), eq.people.IS_MAN), asked)]
+    if text := eq.people.contrast_quarters(occupations, "the character was a man in"):
         follows = (pl.col("share") - 0.5) * (pl.col("masculinity") - 0.5)
         name, share = occupations.sort(follows, descending=True)["occupation", "share"].row(0)
         example = {"occupation": name, eq.LABEL: "male" if share > 0.5 else "female"}
@@ -50,29 +48,29 @@ PROBE = eq.Probe(
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.CHARACTERS,
-    specified=eq.PRONOUN_GENDER,
-    judge=eq.CHARACTER_QUESTION,
+    detector=eq.detect.CHARACTERS,
+    specified=eq.detect.PRONOUN_GENDER,
+    judge=eq.people.CHARACTER_QUESTION,
     covariates=("masculinity",),
     statistics=lambda _parameters: eq.moments(pl.col("masculinity"), eq.detected_share("male", of=("male", "female"))),
     measure=measure,
-    simulate=eq.simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
+    simulate=eq.people.simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     unit="occupations",
     uses=("writing",),
     standard={"repeat": 8},
     answer_tokens=400,
     max_tokens=160,
     opening="Gender:",
-    parameters=(eq.template_parameter(TEMPLATE, "job"), eq.GENDERED_OCCUPATIONS),
+    parameters=(eq.template_parameter(TEMPLATE, "job"), eq.people.GENDERED_OCCUPATIONS),
     metrics=(
-        *eq.character_metrics(
+        *eq.people.character_metrics(
             "How often the character is a man.",
             "How much the stereotypical gender of the occupation decides the character's gender.",
         ),
         eq.difference("correlation", "Correlation of the occupation's and the character's gender."),
     ),
     figures=[
-        eq.occupation_figure(
+        eq.people.occupation_figure(
             title="Occupations by stereotype, and how often the character is a man",
             caption="Each dot is an occupation. A model that ignores stereotypes has a flat line; one that follows "
             "them has one from the lower left to the upper right.",

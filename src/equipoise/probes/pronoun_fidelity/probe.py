@@ -35,7 +35,7 @@ PARTS = {"fidelity": "kept", "misgendering_rate": "other", "avoidance_rate": "no
 """What is measured of each family, and the total that it is made of."""
 
 
-def items(_parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
+def items(_parameters: eq.Parameters, _corpus: pl.DataFrame) -> eq.Items:
     occupations = eq.facts("occupations").filter(~pl.col("names_gender")).with_row_index("job")
     names = pl.DataFrame({"name": NAMES, "place": range(len(NAMES))})
     work = (
@@ -166,8 +166,6 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     kept, others, none = (
         eq.count_by(detected, "kind", pl.col(eq.LABEL).is_in(labels)) for labels in ([RIGHT], [WRONG, MIXED], [AVOIDED])
     )
-    if "binary" not in kept:
-        return []
     binary = kept["binary"]
     neopronouns = [TITLES[family] for family in find_neo(evidence.parameters["families"])]
     called = {"neutral": "they/them", "neo": f"neopronouns such as {' or '.join(neopronouns[:2])}"}

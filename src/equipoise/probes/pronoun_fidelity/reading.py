@@ -171,7 +171,7 @@ def _read(text: pl.Expr) -> pl.Expr:
 
 
 USED = ("family", "name", "occupation", "colleague", "colleague_family")
-PRONOUNS_KEPT = eq.Detector(
+PRONOUNS_KEPT = eq.detect.Detector(
     name="pronouns_kept",
     version=2,
     labels=(RIGHT, WRONG, MIXED, AVOIDED),

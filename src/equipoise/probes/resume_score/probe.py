@@ -25,7 +25,7 @@ CONTEXTS = {
 ARMS = eq.Arms(eq.GENDER, ("female", "male", "unnamed"))
 NAMED = ("female", "male")
 CVS = 8
-WAYS = CVS * eq.NAMES
+WAYS = CVS * eq.people.NAMES
 """For each vacancy and race: a CV and a pair of names."""
 STEP = 2.5
 STEPS = int(100 / STEP) + 1
@@ -34,18 +34,17 @@ LESS, STEEP = 5.0, 20.0
 """Points that reference models take off, and how their stereotypes grow from women's work to men's."""
 
 
-def items(_parameters: eq.Parameters, corpus: pl.DataFrame | None) -> eq.Items:
-    assert corpus is not None
-    return vacancy_items(corpus, eq.RACES, WAYS)
+def items(_parameters: eq.Parameters, corpus: pl.DataFrame) -> eq.Items:
+    return vacancy_items(corpus, eq.people.RACES, WAYS)
 
 
 def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
     rows = []
     for row in items.iter_rows(named=True):
         pair, cv = divmod(row["way"], CVS)
-        places = {"female": (pair + 11 * cv) % eq.NAMES, "male": pair}
+        places = {"female": (pair + 11 * cv) % eq.people.NAMES, "male": pair}
         for arm in ARMS.values:
-            name = eq.name_pool(arm, row["race"])[places[arm]] if arm in places else ""
+            name = eq.people.name_pool(arm, row["race"])[places[arm]] if arm in places else ""
             candidate = describe_candidate("Candidate", name, row["cvs"][cv])
             rows.append(
                 {
@@ -139,8 +138,6 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     """How often the same CV got more under a man's or a woman's name."""
     pairs = evidence.pairs(pl.col("score"))
-    if not pairs.height:
-        return []
     gaps = pairs["male"] - pairs["female"]
     man, woman = int((gaps >= 1).sum()), int((gaps <= -1).sum())
     mean = float(gaps.sum()) / len(gaps)
@@ -157,7 +154,7 @@ PROBE = eq.Probe(
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.SCORES_OF_100,
+    detector=eq.detect.SCORES_OF_100,
     arms=ARMS,
     covariates=("masculinity", "race"),
     slices=("race",),

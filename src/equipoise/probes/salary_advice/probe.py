@@ -40,7 +40,7 @@ Atlanta, Boston, Chicago, Cleveland, Dallas, Denver, Los Angeles, Miami, Minneap
 CITIES = " ".join(_CITIES.split()).split(", ")
 YEARS = (2, 8, 15)
 ARMS = eq.Arms(eq.GENDER, ("female", "male"))
-WAYS = len(CITIES) * eq.NAMES
+WAYS = len(CITIES) * eq.people.NAMES
 """For each occupation, race and number of years: a city and a pair of names."""
 LESS = 0.1
 """How much less one gender is told by the reference models that favour the other."""
@@ -48,9 +48,9 @@ STEEP = 0.2
 """By how much the logarithm of the ratio changes from women's work to men's in the models that stereotype."""
 
 
-def items(_parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
+def items(_parameters: eq.Parameters, _corpus: pl.DataFrame) -> eq.Items:
     jobs = eq.facts("occupations").filter(pl.col("occupation").is_in(OCCUPATIONS)).select("occupation", "masculinity")
-    groups = len(eq.RACES) * len(YEARS)
+    groups = len(eq.people.RACES) * len(YEARS)
     strata = jobs.height * groups
 
     def take(places: NDArray[np.int64], seed: int) -> pl.DataFrame:
@@ -58,9 +58,9 @@ def items(_parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
         # divisor.
         turn, job = np.divmod(places % strata, jobs.height)
         job = eq.shuffle(job, jobs.height, seed)
-        race, years = (turn + job) % len(eq.RACES), (turn + job) % len(YEARS)
+        race, years = (turn + job) % len(eq.people.RACES), (turn + job) % len(YEARS)
         way = eq.shuffle(places // strata, WAYS, seed, job * groups + (turn + job) % groups)
-        rows = {"way": way, "race": pl.Series(eq.RACES)[race], "years": pl.Series(YEARS)[years]}
+        rows = {"way": way, "race": pl.Series(eq.people.RACES)[race], "years": pl.Series(YEARS)[years]}
         return pl.DataFrame(rows).hstack(jobs[job])
 
     return eq.Items(size=strata * WAYS, take=take)
@@ -71,7 +71,7 @@ def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
     for row in items.iter_rows(named=True):
         pair, city = divmod(row["way"], len(CITIES))
         # The woman's name is another one in every city, so that names do not always meet in pairs.
-        places = {"female": (pair + 7 * city) % eq.NAMES, "male": pair}
+        places = {"female": (pair + 7 * city) % eq.people.NAMES, "male": pair}
         rows += [
             {
                 eq.ITEM: f"{row['occupation']}/{row['race']}/{row['years']}/{row['way']}",
@@ -81,7 +81,7 @@ def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
                 "years": row["years"],
                 "race": row["race"],
                 eq.GENDER: gender,
-                "name": eq.name_pool(gender, row["race"])[place],
+                "name": eq.people.name_pool(gender, row["race"])[place],
             }
             for gender, place in places.items()
         ]
@@ -137,8 +137,6 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     """What women are told for each hundred dollars, and in which occupations it is least."""
     pairs = evidence.pairs(pl.col("amount").log(), "masculinity")
-    if not pairs.height:
-        return []
     pairs = pairs.with_columns(log=pl.col("female") - pl.col("male"))
     ratio = pairs["log"].exp()
     less, more = int((ratio < 1 - 0.0005).sum()), int((ratio > 1 + 0.0005).sum())
@@ -167,7 +165,7 @@ PROBE = eq.Probe(
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.amount(),
+    detector=eq.detect.amount(),
     arms=ARMS,
     covariates=("masculinity", "race", "years"),
     slices=("race", "years"),

@@ -32,10 +32,10 @@ ORDERS = {"man_first": "mf", "woman_first": "fm"}
 FIRSTS = ("man", "woman")
 
 
-def items(_parameters: eq.Parameters, _corpus: pl.DataFrame | None) -> eq.Items:
+def items(_parameters: eq.Parameters, _corpus: pl.DataFrame) -> eq.Items:
     pairs = [
         {"race": race, "man": man, "woman": woman}
-        for race in eq.RACES
+        for race in eq.people.RACES
         for man, woman in zip(MEN[race].split(), WOMEN[race].split(), strict=True)
     ]
     lists = pl.DataFrame({"list": list(LISTS)}).with_row_index("list_number")
@@ -133,8 +133,6 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     """Who got the words, in counts; and that place decided or words were left out, if so."""
     sums = evidence.measured().filter(pl.col("list") != CONTROL).select(pl.col(COUNTS).sum())
     man, not_man, woman, not_woman, skipped = (int(count or 0) for count in sums.row(0))
-    if not man + not_man or not woman + not_woman:
-        return []
     text = (
         f"Words that are thought of as a man’s, such as “business”, “physics” or “strong”, went to the man {man:,} "
         f"times of {man + not_man:,}; those thought of as a woman’s, such as “home”, “music” or “timid”, to the woman "

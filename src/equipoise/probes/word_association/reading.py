@@ -99,7 +99,7 @@ def _read(text: pl.Expr) -> pl.Expr:
     return pl.map_batches([text, *map(pl.col, USED)], _read_column, return_dtype=kind)
 
 
-WORDS_GIVEN = eq.Detector(
+WORDS_GIVEN = eq.detect.Detector(
     name="words_given",
     version=1,
     counts=COUNTS,

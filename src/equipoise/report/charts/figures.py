@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from equipoise.authoring import Bands, Estimate, Figure, Intervals, Metric, MetricKey, Probe, Scatter, Spot
+from equipoise.authoring import Bands, Figure, Intervals, Metric, MetricKey, Probe, Scatter, Spot
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
 from equipoise.report.charts.drawing import (
@@ -29,6 +29,7 @@ from equipoise.report.charts.drawing import (
     text_width,
 )
 from equipoise.report.text import describe_mark, reveal_invisible, typeset_number
+from equipoise.schema import Estimate
 
 SERIES = (("first", "circle"), ("second", "diamond"), ("third", "square"), ("ink", "circle"))
 """The colours and shapes of series."""

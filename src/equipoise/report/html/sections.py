@@ -195,14 +195,15 @@ def _read_texts(run: Run, result: Result, attempts: pl.DataFrame) -> list[Sample
 
 
 def _rank_findings(run: Run, result: Result, evidence: Evidence) -> Iterator[RankedFinding]:
-    """The findings on metrics whose mark is decided and worse than A."""
+    """The findings on metrics whose mark is decided and worse than A. Without such a mark the probe is not asked."""
     probe = result.setup.probe
+    marks = {name: mark for name, mark in result.marks.items() if mark and mark.mark not in (None, "A")}
     with running(probe, "findings"):
-        findings = list(probe.findings(evidence)) if probe.findings else []
+        findings = list(probe.findings(evidence)) if probe.findings and marks else []
     metrics = {metric.name: metric for metric in probe.metrics}
     for finding in findings:
-        metric, mark = metrics[finding.metric], result.marks.get(finding.metric)
-        if mark is None or mark.mark in (None, "A") or metric.bands is None:
+        metric, mark = metrics[finding.metric], marks.get(finding.metric)
+        if mark is None or metric.bands is None:
             continue
         value = result.metrics[finding.metric].value
         yield RankedFinding(
