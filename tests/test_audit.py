@@ -144,10 +144,10 @@ def test_a_probe_is_the_value_that_is_given(probe: Probe, result: Result, tmp_pa
     rate = result.metrics["masculine_rate"].value
     assert scored.metrics["masculine_rate"].value == pytest.approx(1 - rate)
     assert rate != pytest.approx(0.5)
-    assert audit[probe.name].to_dict() == scored.to_dict()
+    assert audit[probe.name].to_dict() == scored.to_dict() | {"matching": None}
     assert audit[probe.name].setup.probe == scored.setup.probe == probe
     run = Run.open(tmp_path / "run.equipoise", probes=[probe])
-    assert run.result(probe.name).to_dict() == scored.to_dict()
+    assert run.result(probe.name).to_dict() == scored.to_dict() | {"matching": None}
     labels = run.transcripts(probe.name).select("answer", "label").unique().sort("answer").rows()
     assert labels == [("He.", "female"), ("She.", "male")]
     (batch,) = run.transcript_batches(probe.name)
@@ -173,7 +173,7 @@ def test_a_detector_that_reads_the_prompt_gives_an_audit_and_a_score_alike() -> 
     )
     probe = replace(JOBS_LUM, detector=detector)
     scored, audit = equipoise.score(probe, answer_all()), equipoise.audit(answer, probes=[probe])
-    assert audit["jobs_lum"].to_dict() == scored.to_dict()
+    assert audit["jobs_lum"].to_dict() == scored.to_dict() | {"matching": None}
     assert 0.1 < scored.metrics["masculine_rate"].value < 0.9
 
 
@@ -200,7 +200,7 @@ def test_answers_are_imported(tmp_path: Path) -> None:
     path, answers = tmp_path / "run.equipoise", answer_all(probe)
     some = dict(list(answers.items())[:100])
     run, new, matching = equipoise.import_answers(some, path, model="openai/o9", probes=[probe])
-    assert (run.model, run.ended, new, matching.missing) == ("openai/o9", 100, 100, 239)
+    assert (run.model, run.ended, run.size, new, matching.matched) == ("openai/o9", 100, 339, 100, 100)
     run, new, matching = equipoise.import_answers(answers | {"?": "He."}, path, probes=[probe])
     assert (run.complete, new, matching.unknown) == (True, 239, 1)
     expected = equipoise.score(probe, answers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,7 @@ def hiring() -> Partial:
 
 
 HIRING = hiring()
-SETUP = HIRING.setup.describe()
+SETUP, MATCHING = HIRING.setup.describe(), asdict(HIRING.values.matching)
 Table = pl.DataFrame
 
 
@@ -186,8 +187,9 @@ def each(name: str, *values: Any) -> list[dict[str, Any]]:
 
 FORGED: list[dict[str, Any]] = [
     *each("format", 2, None, "1"),
-    *each("answers", None, -1, 10**15, 28, 1.5, []),
-    *each("unknown", -1, 5),
+    *each("matching", None, {}, []),
+    *({"matching": {**MATCHING, **change}} for change in each("read", None, -1, 10**15, 28, 1.5, [])),
+    *({"matching": {**MATCHING, **change}} for change in each("unknown", -1, 5)),
     *each("note", 1),
     *each("prompts", None, "0"),
     *each("setup", 3, {"probe": "hiring_an"}, {**SETUP, "parameters": {"sample": -5}}),

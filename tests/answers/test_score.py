@@ -57,7 +57,7 @@ def test_small_batches_give_the_same_result(name: str, request: pytest.FixtureRe
     request.getfixturevalue("small_batches")
     scored = equipoise.score(name, answer_most(name), **PARAMETERS)
     assert scored.to_dict() == expected.to_dict()
-    assert min(scored.matching.surplus, scored.matching.unknown, scored.matching.missing) > 0
+    assert min(scored.matching.surplus, scored.matching.unknown, scored.coverage["all"]["pending"]) > 0
     assert isinstance(expected.attempts, pl.DataFrame)
     assert not isinstance(scored.attempts, pl.DataFrame)
     assert_frame_equal(scored.evaluated, expected.evaluated)
@@ -162,7 +162,7 @@ def test_answers_by_id_and_by_equal_texts_can_be_mixed() -> None:
     parameters: dict[str, Any] = {"sample": 60, "repeat": 3}
     mixed = equipoise.score(probe, rows, **parameters)
     by_id = equipoise.score(probe, answers.select(ID, REPETITION, ANSWER), **parameters)
-    assert (mixed.matching.surplus, mixed.matching.unknown, mixed.matching.missing) == (2, 1, 0)
+    assert (mixed.matching.surplus, mixed.matching.unknown, mixed.coverage["all"]["pending"]) == (2, 1, 0)
     assert mixed.metrics == by_id.metrics
     assert_frame_equal(mixed.evaluated, by_id.evaluated)
 

@@ -113,7 +113,10 @@ def test_hostile_names_are_text_in_a_notebook(one: Run) -> None:
 
 def test_a_marked_metric_is_drawn_on_its_scale(one: Run) -> None:
     chart = equipoise.plot(one, "jobs_lum.stereotype_rate")
-    for same in (one.results().plot("jobs_lum.stereotype_rate"), equipoise.plot(one.path, "jobs_lum.stereotype_rate")):
+    for same in (
+        equipoise.plot(one.results(), "jobs_lum.stereotype_rate"),
+        equipoise.plot(one.path, "jobs_lum.stereotype_rate"),
+    ):
         assert same.label == chart.label
     assert chart.label.startswith("stereotype_rate on the scale A to D. atlas-large-2: ")
     assert {"A", "B", "C", "D", "atlas-large-2"} <= texts(chart.svg())

@@ -98,7 +98,6 @@ class PromptIndex:
             matched=assigned.height,
             surplus=found - assigned.height,
             unknown=keys.height - found,
-            missing=int(self._prompts[_MOST].sum()) - assigned.height,
         )
 
 

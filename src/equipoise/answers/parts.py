@@ -67,7 +67,7 @@ class PartScorer:
         try:
             if items and items.stop <= self.planned.items and "whole" not in vars(self):
                 scored = _score(IndexedPlan(self.planned, items), read_tables(path, names))
-                if not scored.values.unknown:
+                if not scored.values.matching.unknown:
                     return scored
             return _score(self.whole, read_tables(path, names))
         except NoAnswers:  # a shard may be empty; whoever adds them says if all are
@@ -149,7 +149,7 @@ def report_shards(partials: Iterable[Partial], files: int, on_shard: OnShard | N
     """The same partials; each is reported when it is there."""
     answers = 0
     for done, partial in enumerate(partials, 1):
-        answers += partial.values.answers
+        answers += partial.values.matching.read
         if on_shard:
             on_shard(ShardsDone(done, files, answers))
         yield partial

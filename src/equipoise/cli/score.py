@@ -75,12 +75,11 @@ def command(
         are_lines = paths == files and not any(path.suffix.lower() == PARQUET for path in paths)
         if partial is not None or engine != LOCAL or not (are_lines or len(paths) == 1):
             total = _score_shards(planned, paths, names, engine)
-    if total is not None and not total.values.answers:
+    if total is not None and not total.values.matching.read:
         raise NoAnswers(", ".join(map(str, files)))
     if total is not None and partial is not None:
-        found = total.matching(planned=total.attempts.height)
-        matching.refuse_nothing_matched(found)
-        _note_matching(found, total.setup.repetitions)
+        matching.refuse_nothing_matched(total.values.matching)
+        _note_matching(total.values.matching, total.setup.repetitions)
         with open_output(partial) as file:
             total.write(file)
         note(f"{total.attempts.height:,} attempts in {partial}")

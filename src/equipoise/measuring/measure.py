@@ -16,7 +16,7 @@ from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.interval import estimate_groups
 from equipoise.measuring.marks import look_level, mark_metrics
 from equipoise.measuring.plan import Setup, count_population
-from equipoise.measuring.result import Matching, Result
+from equipoise.measuring.result import NOTHING_MATCHED, Matching, Result
 from equipoise.measuring.scatter import LEVEL
 from equipoise.measuring.selection import count_selections, fold_selections
 from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, without_clusters
@@ -53,7 +53,7 @@ class Part(NamedTuple):
 def measure(
     setup: Setup,
     parts: Callable[[], Iterable[Part]],
-    matching: Matching | None = None,
+    matching: Matching = NOTHING_MATCHED,
     looks: Sequence[int] = (),
 ) -> Result:
     """Measure evaluated attempts part by part, so that the whole need not be in memory.
@@ -82,7 +82,6 @@ def measure(
         probe, folded, parameters, planned=pl.concat(slices), level=level, population=population
     )
     bounds = bound_metrics(probe, folded, parameters, level)
-    counts = _add_coverage(probe, coverage)
     return Result(
         setup=setup,
         estimates=estimates,
@@ -92,8 +91,8 @@ def measure(
         bounds=bounds,
         generalised=generalise(probe, table, estimates, parameters, level) if probe.clusters or population else {},
         marks=mark_metrics(probe, estimates, bounds),
-        coverage=counts,
-        matching=matching or _match_all(counts[ALL]),
+        coverage=_add_coverage(probe, coverage),
+        matching=matching,
         selections=fold_selections(probe, selections),
         attempts=partial(_find_answers, parts) if kept is None else pl.concat(kept),
     )
@@ -101,13 +100,6 @@ def measure(
 
 def _find_answers(parts: Callable[[], Iterable[Part]]) -> Iterator[pl.DataFrame]:
     return (attempts.filter(is_measured()) for _, attempts in parts())
-
-
-def _match_all(counts: dict[str, int]) -> Matching:
-    """The matching of a run, where every answer already stands with its prompt."""
-    missing = counts[Status.PENDING]
-    answered = counts["planned"] - missing
-    return Matching(read=answered, matched=answered, surplus=0, unknown=0, missing=missing)
 
 
 def _count_attempts(probe: Probe, prompts: pl.DataFrame, attempts: pl.DataFrame, repetitions: int) -> pl.DataFrame:

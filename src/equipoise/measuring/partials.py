@@ -15,10 +15,10 @@ import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Any, Literal
 
 import msgspec
 import numpy as np
@@ -30,7 +30,7 @@ from equipoise.measuring import plan as plans
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, Setup, list_differences, number_items, plan
-from equipoise.measuring.result import Matching, Result
+from equipoise.measuring.result import NOTHING_MATCHED, Matching, Result
 from equipoise.schema import (
     ANSWER,
     EVALUATION_FAILED,
@@ -54,7 +54,6 @@ VALUES = "equipoise"
 """The key of the values in the metadata of the file."""
 MOST_ROWS_PER_BYTE = 32
 """A table with more rows for each byte of its file is no table of ours: it would fill the memory."""
-_Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 
 class Values(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,12 +63,8 @@ class Values(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The description of its setup."""
     prompts: str
     """A digest of the first prompts: the same probe must make the same prompts."""
-    answers: _Count
-    """How many answers were read."""
-    unknown: _Count
-    """How many of them belong to no planned prompt,"""
-    surplus: _Count
-    """and how many are more than were planned for their prompt."""
+    matching: Matching
+    """What became of the answers that were read."""
     format: Literal[1] = 1
     """Rises when a partial of an earlier version can no longer be read."""
 
@@ -108,9 +103,9 @@ class Partial:
                 )
         attempts = pl.concat([partial.attempts for partial in added]).sort(NUMBER, REPETITION)
         _refuse_repeated(added[0].setup, attempts)
-        names = ("answers", "unknown", "surplus")
-        sums = {name: sum(getattr(partial.values, name) for partial in added) for name in names}
-        return replace(added[0], values=msgspec.structs.replace(added[0].values, **sums), attempts=attempts)
+        counts = [asdict(partial.values.matching) for partial in added]
+        matching = Matching(**{name: sum(count[name] for count in counts) for name in counts[0]})
+        return replace(added[0], values=msgspec.structs.replace(added[0].values, matching=matching), attempts=attempts)
 
     def result(self) -> Result:
         """What `score` gives for the same answers."""
@@ -118,16 +113,10 @@ class Partial:
         if different := self.values.list_differences(_describe(planned)):
             raise IntegrityError(f"The plan of {self.setup.probe.name} is not what it was: {different}.")
         with _refuse_foreign("A partial"):
-            result = measure(self.setup, partial(_join, planned, planned.make, self.attempts))
-        matching = self.matching(result.coverage["all"]["planned"])
+            parts = partial(_join, planned, planned.make, self.attempts)
+            result = measure(self.setup, parts, self.values.matching)
         # Only who looks at the attempts needs the ids of their prompts, which take longer than all else.
-        return replace(result, matching=matching, attempts=partial(_find_evaluated, planned, self.attempts))
-
-    def matching(self, planned: int) -> Matching:
-        """What became of the answers that were read, with so many attempts planned."""
-        values, matched = self.values, self.attempts.height
-        counts = {"read": values.answers, "surplus": values.surplus, "unknown": values.unknown}
-        return Matching(**counts, matched=matched, missing=planned - matched)
+        return replace(result, attempts=partial(_find_evaluated, planned, self.attempts))
 
     def write(self, target: Path | str | IO[bytes]) -> None:
         """Write it to a file, from which `Partial.read` makes it again."""
@@ -154,7 +143,7 @@ class Partial:
             values, table = _unpack(content)
             setup = values.setup
             planned = plan(probe or setup["probe"], reading=setup["reading"], **setup["parameters"])
-            nothing = make_partial(planned, Matching(read=0, matched=0, surplus=0, unknown=0, missing=0), [])
+            nothing = make_partial(planned, NOTHING_MATCHED, [])
             if different := nothing.values.list_differences(values):
                 raise IntegrityError(f"{path} was made in another way than here: {different}. Score its answers again.")
             restored = replace(nothing, values=values, attempts=table)
@@ -180,15 +169,13 @@ def make_partial(planned: Plan, matching: Matching, attempts: Iterable[pl.DataFr
     )
 
 
-def _describe(planned: Plan, matching: Matching | None = None) -> Values:
+def _describe(planned: Plan, matching: Matching = NOTHING_MATCHED) -> Values:
     """The values of a partial of this plan: a digest of the number of its items and of its first prompts."""
     ids = " ".join(planned.take(0, ITEMS_IN_DIGEST)[ID])
     return Values(
         setup=planned.describe(),
         prompts=hashlib.blake2b(f"{planned.items} {ids}".encode(), digest_size=10).hexdigest(),
-        answers=matching.read if matching else 0,
-        unknown=matching.unknown if matching else 0,
-        surplus=matching.surplus if matching else 0,
+        matching=matching,
     )
 
 
@@ -268,5 +255,6 @@ def _check_attempts(given: Partial, schema: pl.Schema, items: int) -> None:
     _require(repetition.is_between(1, given.setup.repetitions).all(), "repetitions that are not planned")
     keys = table.select(NUMBER, REPETITION)
     _require(keys.equals(keys.unique().sort(pl.all())), "attempts in disorder")
-    together = table.height + given.values.unknown + given.values.surplus
-    _require(together == given.values.answers, "answers that do not add up")
+    found = given.values.matching
+    adds_up = table.height == found.matched == found.read - found.unknown - found.surplus
+    _require(adds_up, "answers that do not add up")

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import polars as pl
 
-import equipoise
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.marks import Mark, look_number
 from equipoise.measuring.plan import Setup
@@ -31,15 +30,22 @@ ORIGINS = {
 """Where answers come from, in a word, and in a sentence for who must know it."""
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Matching:
-    """How many answers were read and what became of them, and how many planned attempts have no answer."""
+    """How many answers were read, and what became of them."""
 
-    read: int
-    matched: int
-    surplus: int
-    unknown: int
-    missing: int
+    read: _Count = 0
+    matched: _Count = 0
+    surplus: _Count = 0
+    """More than were planned for their prompt."""
+    unknown: _Count = 0
+    """They belong to no planned prompt."""
+
+
+NOTHING_MATCHED = Matching()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +66,6 @@ class Result:
     """The marked metrics; None where the metric is not computable."""
     coverage: Mapping[str, Mapping[str, int]]
     """Attempts by state and by detected/undetected: in `all`, and for each arm."""
-    matching: Matching
     attempts: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
     """What `evaluated` gives: the table, or for a large result a function that makes it again."""
     level: float = LEVEL
@@ -68,6 +73,8 @@ class Result:
     look, to have 0.95 over all of them."""
     looks: Sequence[int] = ()
     """How many items such a run has at each of its looks."""
+    matching: Matching = NOTHING_MATCHED
+    """What became of the answers that were given; nothing for a run, whose answers stand with their prompts."""
     selections: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)
     """Applicants and selected by category, for probes whose answers select people."""
 
@@ -161,7 +168,7 @@ class Result:
             "metrics": {str(key): estimate for key, estimate in self.estimates.items()},
             "marks": marks,
             "coverage": self.coverage,
-            "matching": self.matching,
+            "matching": self.matching if self.matching.read else None,
             "selection": [table.to_dict() for table in self.selection],
         }
         plain: dict[str, Any] = without_nan(msgspec.to_builtins(described))
@@ -240,14 +247,6 @@ class Audit(Mapping[str, Result]):
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
         return {name: result.to_dict() for name, result in self.items()}
-
-    def report(self, out: str | Path, charts: str | Path | None = None) -> list[Path]:
-        """Write the report, one HTML file that works offline."""
-        return equipoise.write_report(self, out, charts)
-
-    def plot(self, metric: str | None = None, by: str | None = None) -> equipoise.Drawing:
-        """A chart of `metric` or `probe.metric`, also by the groups of a slice; without a metric, all marks."""
-        return equipoise.plot(self, metric, by)
 
     def __repr__(self) -> str:
         return "\n".join([*filter(None, [self.model, ORIGINS[self.origin]]), *map(repr, self.values())])
