@@ -218,7 +218,7 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command) -> None:
     assert "equipoise run " not in shown + done.err
     compared = command("compare", "run.equipoise", "run.equipoise")
     assert "A: custom/imported · run.equipoise · imported answers, complete" in compared.out
-    assert "The answers of B were imported." in compared.err
+    assert "The answers of B are imported." in compared.err
     run, origin = Run.open("run.equipoise"), "The answers were imported: how the model was asked is not known."
     assert "imported answers" in repr(run)
     gate = command("gate", "run.equipoise", "--fail-on", "D", "--markdown", "gate.md", "--junit", "gate.xml")
