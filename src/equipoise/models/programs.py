@@ -1,27 +1,30 @@
-"""A program of this machine as a model: whatever reads a prompt from standard input and writes its answer.
+"""Functions and programs of this machine as models: a pipeline, an agent or a tool is audited without a server.
 
-`command:python pipeline.py --fast` is started once for every prompt, without a shell. `package.module:function` is a
-Python function of the prompt, found by its name. So a pipeline, an agent or a tool can be audited without a server.
+`command:python pipeline.py --fast` reads a prompt from standard input and writes its answer; it is started once for
+every prompt, without a shell. `package.module:function` is a Python function of the prompt, found by its name.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import pkgutil
 import shlex
 import shutil
 import signal
 import sys
+import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from equipoise.detect.visible import has_visible_text
 from equipoise.errors import InputError
-from equipoise.models.functions import FunctionModel
-from equipoise.models.protocol import Refused, Reply
+from equipoise.models.protocol import AS_SAMPLED, Asking, Model, Refused, Reply, TransientFault
 from equipoise.models.redact import excerpt
 from equipoise.schema import Status
 
@@ -32,6 +35,56 @@ MAX_ANSWER_BYTES = 16 * 2**20
 MAX_ERROR_BYTES = 2**16
 KEY_SECONDS = 60.0
 """What a command that prints a key may take: some ask a server, or wait for a touch of a security key."""
+
+
+Function = Callable[[str], str | Reply] | Callable[[str], Awaitable[str | Reply]]
+
+
+class FunctionModel(Model):
+    """A Python function of the prompt as a model: a plain one runs in a thread, an `async` one in the event loop.
+
+    A prompt's system part comes first in the text, followed by a blank line.
+    """
+
+    def __init__(
+        self, function: Function, *, name: str | None = None, settings: dict[str, object] | None = None
+    ) -> None:
+        super().__init__(name or _qualified_name(function), settings or {"function": _qualified_name(function)})
+        self._function = function
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+        if not self._is_async:
+            self.concurrency = 1  # a plain function need not expect to be called again before it has returned
+
+    async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:  # noqa: ARG002
+        """Call the function, which ignores `asking`. What it raises makes this one attempt `malformed`."""
+        started = time.monotonic()
+        text = f"{system}\n\n{prompt}" if system else prompt
+        try:
+            answer: object = self._function(text) if self._is_async else await asyncio.to_thread(self._function, text)
+            answer = await answer if inspect.isawaitable(answer) else answer
+        except (TransientFault, Refused):
+            raise
+        except Exception as error:
+            answer = error
+        return replace(_make_reply(answer), latency=time.monotonic() - started)
+
+
+def _make_reply(answer: object) -> Reply:
+    """What becomes of an attempt: a reply as it is, a text, an exception, or something else that is no answer."""
+    if isinstance(answer, Reply):
+        return answer
+    if isinstance(answer, Exception):
+        return Reply(status=Status.MALFORMED, detail=excerpt(f"{type(answer).__name__}: {answer}"))
+    if not isinstance(answer, str):
+        return Reply(status=Status.MALFORMED, detail=f"an answer must be a str, got {type(answer).__name__}")
+    if not has_visible_text(answer):
+        return Reply(status=Status.EMPTY, reasoning=answer or None)
+    return Reply(status=Status.OK, answer=answer)
+
+
+def _qualified_name(function: object) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{getattr(named, '__module__', '?')}.{getattr(named, '__qualname__', '?')}"
 
 
 def open_program(name: str, deadline: float) -> FunctionModel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from equipoise.answers.prompts import PromptFormat, Row
+from equipoise.answers.prompts import Row
 from equipoise.errors import InputError
 from equipoise.models.chat.wire import ANTHROPIC, OPENAI
 from equipoise.models.protocol import Sampling
@@ -15,7 +15,7 @@ DEFAULT_MODELS = {"openai": "gpt-4o-mini", "gemini": ""}
 MakeLine = Callable[[str, str, str, str | None, Sampling], Row]
 
 
-def make_lines(form: PromptFormat, model: str | None, sampling: Sampling) -> Callable[[Row], Row]:
+def make_lines(form: str, model: str | None, sampling: Sampling) -> Callable[[Row], Row]:
     """For a format of batch jobs: what a prompt becomes. `model` may begin with the provider's name, as for a run."""
     provider, make_line = BATCHES[form]
     name = _find_model(form, provider, model)
@@ -27,7 +27,7 @@ def make_lines(form: PromptFormat, model: str | None, sampling: Sampling) -> Cal
     return make
 
 
-def _find_model(form: PromptFormat, provider: str, model: str | None) -> str:
+def _find_model(form: str, provider: str, model: str | None) -> str:
     """The model as the provider calls it. A Gemini job is told its model when it is started."""
     if model is None:
         if provider not in DEFAULT_MODELS:
@@ -70,8 +70,8 @@ def _gemini_line(key: str, _model: str, prompt: str, system: str | None, samplin
     }
 
 
-BATCHES: Mapping[PromptFormat, tuple[str, MakeLine]] = {
-    PromptFormat.OPENAI_BATCH: ("openai", _openai_line),
-    PromptFormat.ANTHROPIC_BATCH: ("anthropic", _anthropic_line),
-    PromptFormat.GEMINI_BATCH: ("gemini", _gemini_line),
+BATCHES: Mapping[str, tuple[str, MakeLine]] = {
+    "openai-batch": ("openai", _openai_line),
+    "anthropic-batch": ("anthropic", _anthropic_line),
+    "gemini-batch": ("gemini", _gemini_line),
 }

@@ -19,8 +19,7 @@ from msgspec.structs import replace
 from equipoise.authoring import Probe
 from equipoise.errors import InputError
 from equipoise.models.chat.providers import parse_model_name
-from equipoise.models.functions import Function, FunctionModel, Generator
-from equipoise.models.programs import open_program
+from equipoise.models.programs import Function, FunctionModel, open_program
 from equipoise.models.protocol import Model
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.spec import Access, RunSpec, load, read_given, to_plain
@@ -28,7 +27,7 @@ from equipoise.runs.suites import Probes, choose_probes_for, get_suite
 from equipoise.schema import SPECIFIED
 from equipoise.settings import Settings, environment, write_whole
 
-ModelLike = str | Function | Generator | Model
+ModelLike = str | Function | Model
 """A name such as "openai/gpt-4o-mini", a function of the prompt, an object with `generate`, or a model itself."""
 APPROVED = "approved-addresses.json"
 ADDRESS = ("base_url", "key_variable")
@@ -111,21 +110,17 @@ class Source(NamedTuple):
         return cls(path, ["equipoise", "resume", str(path)], received)
 
 
-def reach_model(
-    spec: RunSpec, function: Function | Generator | Model | None, access: Access, source: Source
-) -> Reached:
+def reach_model(spec: RunSpec, function: Function | Model | None, access: Access, source: Source) -> Reached:
     """The model of a specification, or that of the user's own; nothing is sent yet."""
     if function is None:
         refuse_foreign_address(spec, access, source)
         model = open_model(spec, access)
     elif isinstance(function, Model):
         model = function
-    elif callable(function) or isinstance(function, Generator):
+    elif callable(function):
         model = FunctionModel(function)
     else:
-        raise InputError(
-            f"A model must be a name, a function of the prompt, or have generate(prompts). Got {function!r} instead."
-        )
+        raise InputError(f"A model must be a name or a function of the prompt. Got {function!r} instead.")
     said = model.settings
     in_spec = ("temperature", "top_p", "extra", "system", *(["base_url"] if spec.base_url else []))
     known = {name: said[name] for name in in_spec if name in said}
