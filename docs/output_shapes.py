@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from equipoise.answers.reading import Read
+from equipoise.answers.score import Read
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.differences import MetricComparison
 from equipoise.measuring.gate import Check, Outcome

@@ -88,7 +88,7 @@ def test_a_table_for_readers(command: Command) -> None:
     words = ("score", write_lines("answers.jsonl", rows), "--probe", "hiring_an", "--sample", SIZE, "--seed", "3")
     plain = output(command(*words))
     assert [one.name for one in get_probe("hiring_an").all_metrics() if one.name not in plain] == []
-    assert f"female: {SIZE // 2} of {SIZE // 2} attempts measured" in plain
+    assert f"{SIZE} of {SIZE} attempts are answered." in plain
     assert "race_" not in plain
     assert re.search(r"^ +race_\w+_diff_acceptance_rate +-?\d", output(command(*words, "--all")), flags=re.MULTILINE)
 
@@ -99,7 +99,7 @@ def test_without_answers_to_measure_there_is_a_result_that_says_so(command: Comm
     outcome = command(*words)
     assert outcome.code == 3
     assert "not computable" in outcome.out
-    assert "0 of 6 attempts measured, 5 pending, 1 timeout" in outcome.out
+    assert "0 of 6 attempts are answered: 5 pending; 1 timeout." in outcome.out
     assert "error: 100.0% of the 6 attempts of the plan have no answer to measure, and at most 5.0%" in outcome.err
     assert command(*words, "--allow-missing", "1").code == 0
 

@@ -21,7 +21,7 @@ import pytest
 
 import equipoise
 from calling import exit_code
-from equipoise.answers.parts import ShardsDone, score_shards
+from equipoise.answers.parts import score_shards
 from equipoise.authoring import Probe
 from equipoise.engines import ray as engine
 from equipoise.errors import BadFile, EndpointError, InputError, StorageError
@@ -125,11 +125,11 @@ def test_a_worker_killed_in_the_middle_costs_a_retry_and_not_a_number(cluster: N
     marker = tmp_path / "killed"
     planned = plan(deadly(marker, once=True), **SAMPLE)
     shards = write_shards(planned, tmp_path / "answers", " There was no poison.")
-    events: list[ShardsDone] = []
-    total = engine.score_shards(planned, shards, on_shard=events.append)
+    events: list[tuple[int, int, int]] = []
+    total = engine.score_shards(planned, shards, on_shard=lambda *numbers: events.append(numbers))
     assert marker.exists()
-    assert [event.done for event in events] == [1, 2, 3, 4, 5, 6, 7]
-    assert events[-1].answers == planned.attempts().height
+    assert [done for done, _, _ in events] == [1, 2, 3, 4, 5, 6, 7]
+    assert events[-1][-1] == planned.attempts().height
     assert ray.is_initialized(), "a Ray that was there before is left as it is"
     assert total.result().to_dict() == score_shards(planned, shards).result().to_dict()
     assert total.setup == planned.setup

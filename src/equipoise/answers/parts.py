@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -25,17 +25,8 @@ from equipoise.schema import ITEM, ITEM_NUMBER
 ENDINGS = (PARQUET, ".jsonl", ".jsonl.out", ".csv", ".tsv", PARTIAL)
 """What is read from a folder; Bedrock names its output `.jsonl.out`. A single file may have any name."""
 _PATTERN = "*?["
-
-
-class ShardsDone(NamedTuple):
-    """How many of the files are done, and how many answers were in them."""
-
-    done: int
-    files: int
-    answers: int
-
-
-OnShard = Callable[[ShardsDone], None]
+OnShard = Callable[[int, int, int], None]
+"""Called with how many files are done, how many there are, and how many answers were in those that are done."""
 
 
 def score_part(probe: str | Probe, answers: Any, *, reading: str | None = None, **parameters: Any) -> Partial:
@@ -151,5 +142,5 @@ def report_shards(partials: Iterable[Partial], files: int, on_shard: OnShard | N
     for done, partial in enumerate(partials, 1):
         answers += partial.values.matching.read
         if on_shard:
-            on_shard(ShardsDone(done, files, answers))
+            on_shard(done, files, answers)
         yield partial

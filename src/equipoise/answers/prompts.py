@@ -6,7 +6,6 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,25 +17,16 @@ from equipoise.measuring.plan import Plan, number_items
 from equipoise.schema import ID, ITEM_NUMBER, REPETITION, escape_formulas
 
 Row = dict[str, Any]
+TABLES = ("jsonl", "csv", "parquet")
+"""How prompts are written, unless they are the input of a batch job."""
 ROWS_AT_A_TIME = 50_000
 """About how many rows are made before they are written. It bounds the memory where prompts are repeated often."""
-
-
-class PromptFormat(StrEnum):
-    """How prompts are written."""
-
-    JSONL = "jsonl"
-    CSV = "csv"
-    PARQUET = "parquet"
-    OPENAI_BATCH = "openai-batch"
-    ANTHROPIC_BATCH = "anthropic-batch"
-    GEMINI_BATCH = "gemini-batch"
 
 
 def write_prompts(
     planned: Plan,
     file: IO[bytes],
-    form: PromptFormat,
+    form: str,
     make_line: Callable[[Row], Row] | None = None,
     items: range | None = None,
 ) -> int:
@@ -44,12 +34,12 @@ def write_prompts(
 
     For a batch job, `make_line` makes a request of a row. Parquet also says the number of each item in the plan.
     """
-    tables = _tabulate(planned, items, numbered=form is PromptFormat.PARQUET)
-    if form is PromptFormat.PARQUET:
+    tables = _tabulate(planned, items, numbered=form == "parquet")
+    if form == "parquet":
         return write_tables(tables, file) // planned.repetitions
     written = 0
     for table in tables:
-        if form is PromptFormat.CSV:
+        if form == "csv":
             file.write(escape_formulas(table).write_csv(include_header=written == 0).encode())
         else:
             rows = map(make_line, table.iter_rows(named=True)) if make_line else table.iter_rows(named=True)

@@ -1,8 +1,9 @@
-"""Answers from anywhere to a result: match them to a plan, evaluate, measure."""
+"""Answers from anywhere to a result: match them to a plan, evaluate, measure; or single ones to labels and words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +13,13 @@ from equipoise.answers.matching import PLACE, ROW, PromptIndex, hash_keys, refus
 from equipoise.answers.rows import read_python
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
+from equipoise.errors import BadFile
+from equipoise.measuring.accuracy import find_labels
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Matching, Result
-from equipoise.schema import ID, PROMPT, REPETITION
+from equipoise.schema import ANSWER, ID, PROMPT, REPETITION
 
 ITEMS_IN_MEMORY = 500_000
 """The prompts of so many items are kept without their texts, some 200 bytes for each item; those of more are made
@@ -106,3 +109,54 @@ class IndexedPlan:
 def _evaluate_compactly(detector: Detector, answers: pl.DataFrame) -> pl.DataFrame:
     """The evaluated answers, without the columns of the prompt and with numbers for words."""
     return evaluate(detector, answers).drop(detector.uses).cast({pl.String: pl.Categorical})
+
+
+# What a detector makes of single answers, for people who check the instrument
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """How one answer was read."""
+
+    label: str | None
+    """None where nothing is decided."""
+    words: list[str]
+    reading: str
+
+
+def read_answers(probe: Probe, tables: Iterable[pl.DataFrame], **parameters: Any) -> Iterator[Read]:
+    """Read answers one after the other, in order. A plan is made only if the detector uses more than the answer."""
+    detector = probe.detector
+    planned = plan(probe, **parameters).prompts() if detector.uses else None
+    before = 0
+    for table in tables:
+        prompts = None if planned is None else _find_prompts(detector, planned, table, before)
+        answers = table[ANSWER].fill_null("").to_list()
+        labels = find_labels(detector, answers, prompts)
+        for label, words in zip(labels, _find_words(detector, answers, labels), strict=True):
+            yield Read(label=label or None, words=words, reading=probe.reading)
+        before += table.height
+
+
+def _find_prompts(detector: Detector, planned: pl.DataFrame, answers: pl.DataFrame, before: int) -> pl.DataFrame:
+    """The columns that the detector uses, of the prompt of each answer: by its id, or by a text that only one has."""
+    places = planned.with_row_index(PLACE)
+    texts = places.filter(pl.col(PROMPT).is_unique())
+    found = pl.DataFrame(
+        answers.select(key).join(known.select(key, PLACE), on=key, how="left", maintain_order="left")[PLACE].alias(key)
+        for key, known in ((ID, places), (PROMPT, texts))
+    ).select(pl.coalesce(ID, PROMPT))[ID]
+    for unknown in found.is_null().arg_true():
+        raise BadFile(
+            f"Answer {before + unknown + 1}: the {ID} of a planned prompt is needed, or a {PROMPT} that only one has, "
+            f"because the detector {detector.name!r} uses {', '.join(detector.uses)} of it. Were the prompts planned "
+            "with other --sample, --seed or --set?"
+        )
+    return planned[found].select(detector.uses)
+
+
+def _find_words(detector: Detector, answers: Sequence[str], labels: Sequence[str]) -> Iterator[list[str]]:
+    """For each answer the words that speak for its label; all that were read if none speaks for it alone."""
+    for answer, label, spans in zip(answers, labels, detector.spans(answers), strict=True):
+        own = [span for span in spans if span.group == label] or spans if label else []
+        yield [answer[span.start : span.end].strip() for span in own]

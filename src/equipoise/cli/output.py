@@ -6,7 +6,6 @@ and the exit code is that of the work.
 
 from __future__ import annotations
 
-import codecs
 import errno
 import io
 import json
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
 
 FILE_WIDTH = 200
 STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-READABLE = "equipoise-readable"
-"""The name of the error handler for encodings that lack a character."""
-LOOKALIKES = dict(zip("●─━╸╺·–—−×•│‘’“”\N{NO-BREAK SPACE}", "o----.---x*|''\"\" ", strict=True)) | {
-    "…": "...",
-    "→": "->",
-}
-"""What is written for the characters that we draw, where an encoding has none."""
 _NOBODY_READS = {errno.EPIPE, errno.ESHUTDOWN, errno.ECONNRESET}
 if sys.platform == "win32":
     _NOBODY_READS.add(errno.EINVAL)  # what Windows says when the reader of a pipe has gone
@@ -92,7 +84,6 @@ def robust_streams() -> Iterator[Outlet]:
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)  # otherwise a run file could become what libraries take for stderr
     os.close(descriptor)
-    codecs.register_error(READABLE, _write_readably)
     before = sys.stdout, sys.stderr
     outlets = [
         Outlet(stream.fileno() if stream else number, "w", closefd=False) for number, stream in enumerate(before, 1)
@@ -111,11 +102,5 @@ def _open_text(outlet: Outlet, before: Any) -> Any:
     if sys.platform == "win32" and outlet.isatty():
         return before  # a console there takes text, not bytes
     encoding, by_lines = (before.encoding, before.line_buffering) if before else ("utf-8", False)
-    return io.TextIOWrapper(io.BufferedWriter(outlet), encoding=encoding, errors=READABLE, line_buffering=by_lines)
-
-
-def _write_readably(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What is written for characters that an encoding lacks: something that looks alike, or else an escape."""
-    assert isinstance(error, UnicodeEncodeError)
-    missing = error.object[error.start : error.end]
-    return "".join(LOOKALIKES.get(c) or c.encode("ascii", "backslashreplace").decode() for c in missing), error.end
+    errors = "backslashreplace"  # characters that the encoding lacks
+    return io.TextIOWrapper(io.BufferedWriter(outlet), encoding=encoding, errors=errors, line_buffering=by_lines)

@@ -15,7 +15,7 @@ from equipoise.cli.output import note
 from equipoise.runs.ask import events
 
 if TYPE_CHECKING:
-    from equipoise.answers.parts import OnShard, ShardsDone
+    from equipoise.answers.parts import OnShard
     from equipoise.runs.ask.events import Event, OnEvent, RunProgress
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -66,10 +66,10 @@ def show_shards() -> Iterator[OnShard]:
     started = time.monotonic()
     with _display() as update:
 
-        def on_shard(event: ShardsDone) -> None:
-            seconds = (time.monotonic() - started) / event.done * (event.files - event.done)
-            state = f"{event.done:,}/{event.files:,} files · {event.answers:,} answers"
-            update(event.done, event.files, f"{state} · {events.describe_duration(seconds)} left")
+        def on_shard(done: int, files: int, answers: int) -> None:
+            seconds = (time.monotonic() - started) / done * (files - done)
+            state = f"{done:,}/{files:,} files · {answers:,} answers"
+            update(done, files, f"{state} · {events.describe_duration(seconds)} left")
 
         yield on_shard
 

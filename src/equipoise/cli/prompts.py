@@ -52,15 +52,14 @@ def command(
     from equipoise.runs import batches, suites
 
     chosen = given.one_probe(probe)
-    if form not in [each.value for each in answer_prompts.PromptFormat]:
-        raise UnknownName("format", form, answer_prompts.PromptFormat)
-    wanted = answer_prompts.PromptFormat(form)
+    if form not in (*answer_prompts.TABLES, *batches.BATCHES):
+        raise UnknownName("format", form, (*answer_prompts.TABLES, *batches.BATCHES))
     parameters = given.parameters([chosen])
     (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, repeated=suite is not None)
     make_line = None
-    if wanted in batches.BATCHES:
+    if form in batches.BATCHES:
         sampling = Sampling(**{"max_tokens": chosen.max_tokens, **given.fields()})
-        make_line = batches.make_lines(wanted, model, sampling)
+        make_line = batches.make_lines(form, model, sampling)
     elif given.fields():
         note(f"--temperature, --max-tokens and --system are for batch jobs: {form} holds prompts only")
     targets: dict[Path | None, range | None] = {out: None}
@@ -74,7 +73,7 @@ def command(
     count = 0
     for path, items in targets.items():
         with open_output(path) as file:
-            count += answer_prompts.write_prompts(planned, file, wanted, make_line, items)
+            count += answer_prompts.write_prompts(planned, file, form, make_line, items)
     times = f", {planned.repetitions} times each" if planned.repetitions > 1 else ""
     files = f", in {shards:,} files" if shards else ""
     note(f"{count:,} prompts of {chosen.name}{times}{files}")

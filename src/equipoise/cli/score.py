@@ -163,14 +163,12 @@ def read(
     Examples: equipoise read jobs_lum answers.jsonl · equipoise read hiring_an answers.csv --reading specified --json
     """
     from equipoise import probes
-    from equipoise.answers import files, reading
-    from equipoise.measuring import plan as planning
+    from equipoise.answers import files, score
 
     chosen = probes.get_probe(probe).read_by(given.get("reading"))
-    parameters = given.parameters([chosen])
     tables = files.read_tables(Path(file))
     console = open_console()
-    for number, one in enumerate(reading.read_answers(chosen, tables, lambda: planning.plan(chosen, **parameters)), 1):
+    for number, one in enumerate(score.read_answers(chosen, tables, **given.parameters([chosen])), 1):
         if as_json:
             print_json("read/1", asdict(one), indent=None)
         else:

@@ -67,12 +67,13 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False) -> None:
 
 def print_result(result: Result, console: Console, *, slices: bool) -> None:
     """Print every metric of a result, and what it rests on."""
+    from equipoise.report.html.notes import describe_coverage
     from equipoise.report.terminal import results
 
     console.print(results.result_table(result, slices=slices))
     for table in result.selection if slices else result.selection[:1]:
         console.print(results.selection_table(table))
-    for line in (*results.coverage_lines(result), *(table.describe() for table in result.selection)):
+    for line in (describe_coverage(result), *(table.describe() for table in result.selection)):
         console.print(printable_line(line), style="dim")
 
 

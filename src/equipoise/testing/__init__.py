@@ -17,7 +17,7 @@ from functools import partial
 
 from equipoise.authoring import Probe
 from equipoise.testing import behaviour, definition
-from equipoise.testing.cases import Case, ProbeCheckFailed, find_cases
+from equipoise.testing.definition import Case, ProbeCheckFailed, find_cases
 
 __all__ = ["CHECKS", "Case", "ProbeCheckFailed", "check_probe", "find_cases", "probe_checks"]
 

@@ -12,7 +12,7 @@ from equipoise.authoring import Metric, Probe
 from equipoise.measuring.measure import Part, measure
 from equipoise.measuring.result import Result
 from equipoise.schema import EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, slug
-from equipoise.testing.cases import SAMPLE, Case, are_close, require
+from equipoise.testing.definition import SAMPLE, Case, are_close, require
 
 NUMERIC = 1e-8
 """Derivatives are taken numerically, and so intervals have this error."""

@@ -115,16 +115,6 @@ def result_table(result: Result, *, slices: bool = False) -> Table:
     return table
 
 
-def coverage_lines(result: Result) -> Iterator[str]:
-    """What the numbers rest on: over all attempts, and for each group that is counted."""
-    for group, counts in result.coverage.items():
-        measured = counts["detected"] + counts["undetected"]
-        parts = [f"{measured:,} of {counts['planned']:,} attempts measured"]
-        shown = {name: count for name, count in counts.items() if name not in ("planned", "ok", "detected") and count}
-        parts += [f"{count:,} {name.replace('_', ' ')}" for name, count in shown.items()]
-        yield f"{printable_line(group)}: {', '.join(parts)}"
-
-
 def selection_table(table: SelectionTable) -> Table:
     """Who is selected by category, with impact ratios as in an audit under Local Law 144."""
     columns = (
