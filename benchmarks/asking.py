@@ -42,7 +42,7 @@ Worker = Callable[[Iterator[int]], Any]
 def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
     """The whole path of equipoise, from a planned run file to one that is filled and closed."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from equipoise.models.chat.model import connect  # noqa: PLC0415
+    from equipoise.models.chat.model import make_chat_model  # noqa: PLC0415
     from equipoise.runs.ask.budget import Budget  # noqa: PLC0415
     from equipoise.runs.ask.pump import Pump  # noqa: PLC0415
     from equipoise.runs.file.reader import RunReader  # noqa: PLC0415
@@ -54,7 +54,7 @@ def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "asking.db"
         run = RunFile.create(path, settings=SETTINGS, plans=[plan(PROBE, requests, text=QUESTION)])
-        model = connect(f"openai/{MODEL}", base_url=url, key=KEY, environ={})
+        model = make_chat_model(f"openai/{MODEL}", base_url=url, key=KEY, environ={})
         with measure_time(cost):
             spec = RunSpec(concurrency=concurrency)
             asyncio.run(Pump(file=run, model=model, spec=spec, budget=Budget(spec, run, {})).run())

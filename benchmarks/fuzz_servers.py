@@ -12,7 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from equipoise.models.chat.model import connect
+from equipoise.models.chat.model import make_chat_model
 from equipoise.models.protocol import Asking, Refused, Reply, TransientFault
 from equipoise.runs.file.values import Attempt, attempt_row
 from serving.faulty import seal, sealed
@@ -96,7 +96,9 @@ async def _ask(dice: random.Random, make: Callable[[random.Random, str], bytes],
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     prompts = [f"prompt {number} of {dice.random()}" for number in range(PROMPTS_PER_CASE)]
-    model = connect("openai/test", base_url=url, environ={"OPENAI_API_KEY": "sk-fuzz-0123456789abcdef"}, deadline=0.5)
+    model = make_chat_model(
+        "openai/test", base_url=url, environ={"OPENAI_API_KEY": "sk-fuzz-0123456789abcdef"}, deadline=0.5
+    )
     async with server, model:
         return [await _outcome(model, prompt, prompts, asking) for prompt in prompts]
 

@@ -105,7 +105,7 @@ def fill(path: Path, size: int, answered: int, url: str) -> dict[str, Any]:
     """A run file whose prompts have answers, so many of them."""
     spec = RunSpec(model="openai/test-model", base_url=url, suite="standard")
     reached = reach_model(spec, None, Access(), Source(name="This benchmark", again=[]))
-    settings = make_record(reached.spec, model_settings=reached.settings)
+    settings = make_record(reached.public_spec, model_settings=reached.settings)
     with RunFile.create(path, settings=settings, plans=[make_plan(size)]) as run:
         remaining = islice(answered_attempts(make_plan(size)), answered)
         while batch := list(islice(remaining, 10_000)):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from equipoise.models.chat.model import connect
+from equipoise.models.chat.model import make_chat_model
 from equipoise.models.protocol import Reply
 from serving.asking import outcome_of
 from serving.faults import Responder, respond_raw
@@ -50,7 +50,7 @@ def test_a_response_too_many_reaches_no_other_prompt(what: str) -> None:
 
     async def ask_in_turn() -> dict[str, str | None]:
         answers: dict[str, str | None] = {}
-        async with connect("custom/m", base_url=server.url, environ={}) as model:
+        async with make_chat_model("custom/m", base_url=server.url, environ={}) as model:
             for prompt in PROMPTS * 3:
                 outcome = None if prompt in answers else await outcome_of(model, prompt)
                 if isinstance(outcome, Reply):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from equipoise.models.chat.model import connect
+from equipoise.models.chat.model import make_chat_model
 from equipoise.models.protocol import Refused, Reply, TransientFault
 from equipoise.schema import Status
 from serving.asking import (
@@ -217,7 +217,7 @@ def test_an_address_where_nobody_answers_is_named(monkeypatch: pytest.MonkeyPatc
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     def refuse(address: str) -> None:
-        model = connect("openai/m", base_url=f"https://{address}/v1", key=KEY, environ={})
+        model = make_chat_model("openai/m", base_url=f"https://{address}/v1", key=KEY, environ={})
         [fault] = ask(model)
         assert isinstance(fault, TransientFault)
         assert (fault.kind, fault.reply.status) == ("connection", Status.HTTP_ERROR)

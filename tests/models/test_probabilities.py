@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from equipoise.models.chat.model import connect
+from equipoise.models.chat.model import make_chat_model
 from equipoise.models.protocol import Asking, NoProbabilities, Refused, Reply, TransientFault
 from equipoise.schema import Status
 from serving.asking import Outcome, outcome_of
@@ -46,7 +46,7 @@ def ask(
             return [await outcome_of(connected, f"Prompt {number}?", "Be brief.", asking) for number in range(times)]
 
     with FaultyServer(lambda prompt, nth: responses[min(server.total, len(responses)) - 1]) as server:
-        connected = connect(model, base_url=server.url, environ={})
+        connected = make_chat_model(model, base_url=server.url, environ={})
         return asyncio.run(ask_all()), connected.notes, [request.body for request in server.received]
 
 
@@ -88,9 +88,9 @@ def test_an_endpoint_that_gives_none_that_say_anything_is_asked_once(response: R
 
 @pytest.mark.fault("L1", "L8")
 def test_what_a_provider_does_not_give_is_known_before_anything_is_sent() -> None:
-    assert connect("custom/m", base_url="http://127.0.0.1:1", environ={}).gives_probabilities
-    assert not connect("anthropic/m", key="k" * 20, environ={}).gives_probabilities
-    assert not connect("openai/m", key="k" * 20, environ={}).continues_answers
+    assert make_chat_model("custom/m", base_url="http://127.0.0.1:1", environ={}).gives_probabilities
+    assert not make_chat_model("anthropic/m", key="k" * 20, environ={}).gives_probabilities
+    assert not make_chat_model("openai/m", key="k" * 20, environ={}).continues_answers
 
 
 @pytest.mark.fault("L2")

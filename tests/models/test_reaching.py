@@ -14,7 +14,7 @@ from yarl import URL
 
 from equipoise.errors import InputError
 from equipoise.models.chat.endpoint import find_proxy
-from equipoise.models.chat.model import ChatModel, connect
+from equipoise.models.chat.model import ChatModel, make_chat_model
 from equipoise.models.protocol import Refused, Reply, TransientFault
 from serving.asking import ask, connect_to
 from serving.faults import Fault
@@ -53,7 +53,7 @@ def test_the_proxy_is_the_one_that_the_variables_name(url: str, environ: dict[st
 @pytest.mark.parametrize("given", ["socks5://p:1080", f"ftp://u:{SECRET}@p", "http://", "http://p:99999999"])
 def test_a_proxy_that_cannot_be_used_is_refused_and_not_shown(given: str) -> None:
     with pytest.raises(InputError, match="HTTPS_PROXY or ALL_PROXY must be the address of an HTTP proxy") as problem:
-        connect("openai/m", environ={"HTTPS_PROXY": given, "OPENAI_API_KEY": "k" * 20})
+        make_chat_model("openai/m", environ={"HTTPS_PROXY": given, "OPENAI_API_KEY": "k" * 20})
     assert "canary" not in str(problem.value)
 
 
@@ -63,7 +63,7 @@ def test_a_proxy_that_cannot_be_used_is_refused_and_not_shown(given: str) -> Non
 def through(proxy: str, base_url: str = "http://model.invalid/v1", key: str | None = None) -> ChatModel:
     """A model behind a name that only the proxy knows."""
     environ = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy}
-    return connect("custom/test", base_url=base_url, environ=environ, key=key, deadline=20.0)
+    return make_chat_model("custom/test", base_url=base_url, environ=environ, key=key, deadline=20.0)
 
 
 def test_requests_are_forwarded_and_the_password_of_the_proxy_is_shown_nowhere() -> None:
@@ -118,10 +118,10 @@ def test_a_tunnel_that_is_refused_and_a_proxy_that_is_not_there(
 
 ASKING = """
 import asyncio, os, sys
-from equipoise.models.chat.model import connect
+from equipoise.models.chat.model import make_chat_model
 
 async def main():
-    async with connect("custom/m", base_url="https://model.invalid/v1", environ=dict(os.environ)) as model:
+    async with make_chat_model("custom/m", base_url="https://model.invalid/v1", environ=dict(os.environ)) as model:
         print(await model.answer("Who?"))
 
 asyncio.run(main())
@@ -164,15 +164,15 @@ def test_headers_are_sent_and_their_values_are_secrets() -> None:
     assert isinstance(answered, Reply)
     assert answered.answer == "Your header is [redacted]"
     assert SECRET not in repr((model, model.settings, model.notes, answered))
-    connect("openai/m", environ={}, headers={"Authorization": "Token x"})
+    make_chat_model("openai/m", environ={}, headers={"Authorization": "Token x"})
     with pytest.raises(InputError, match=r"would cross the network unencrypted .* that in X-Key"):
-        connect("custom/m", base_url="http://model.invalid/v1", environ={}, headers={"X-Key": SECRET})
+        make_chat_model("custom/m", base_url="http://model.invalid/v1", environ={}, headers={"X-Key": SECRET})
 
 
 @pytest.mark.parametrize("headers", [{"a b": "x"}, {"": "x"}, {"X": f"{SECRET}\r\nY: z"}, {"X": "é"}])
 def test_headers_that_cannot_be_sent_are_refused(headers: dict[str, str]) -> None:
     with pytest.raises(InputError) as problem:
-        connect("custom/m", base_url="http://127.0.0.1:1/v1", environ={}, headers=headers)
+        make_chat_model("custom/m", base_url="http://127.0.0.1:1/v1", environ={}, headers=headers)
     assert "canary" not in str(problem.value)
 
 
@@ -213,7 +213,7 @@ def test_the_command_is_run_once_more_when_its_keys_are_refused(
         return "She." if accepted[key] >= 0 else Fault.ECHO_401
 
     with FaultyServer(behave) as server:
-        model = connect("custom/m", base_url=server.url, environ={}, key_command=printing(tmp_path, *keys))
+        model = make_chat_model("custom/m", base_url=server.url, environ={}, key_command=printing(tmp_path, *keys))
         outcomes = ask(model, *(f"Who {number}?" for number in range(8 if answers else 1)))
     assert len([outcome for outcome in outcomes if isinstance(outcome, Reply)]) == answers
     for refusal in outcomes:
@@ -239,6 +239,6 @@ def test_a_command_that_fails_or_hangs_ends_in_a_message(code: str, monkeypatch:
     with FaultyServer() as server:
         command = shlex.join([sys.executable, "-c", code])
         with pytest.raises(Refused, match="must print the key and nothing else") as problem:
-            ask(connect("custom/m", base_url=server.url, environ={}, key_command=command))
+            ask(make_chat_model("custom/m", base_url=server.url, environ={}, key_command=command))
         assert server.total == 0
     assert "canary" not in str(problem.value)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import InputError
-from equipoise.models.chat.model import connect
+from equipoise.models.chat.model import make_chat_model
 from equipoise.models.protocol import Refused, Reply, Sampling
 from equipoise.models.redact import Redactor
 from serving.asking import KEY, always, ask, connect_to, find_key, find_leaks
@@ -34,7 +34,7 @@ def test_secrets_are_sent_and_kept_nowhere() -> None:
     }
     with FaultyServer(always("nested-secret-1, nested-secret-2, nested-secret-3")) as server:
         sampling = Sampling(system=f"Never say {KEY}.", extra=extra)
-        model = connect(f"openai/{KEY}", base_url=server.url, key=KEY, environ={}, sampling=sampling)
+        model = make_chat_model(f"openai/{KEY}", base_url=server.url, key=KEY, environ={}, sampling=sampling)
         [reply] = ask(model)
     [request] = server.received
     assert request.headers["Authorization"] == f"Bearer {KEY}"
@@ -57,7 +57,7 @@ def test_secrets_are_sent_and_kept_nowhere() -> None:
 )
 def test_the_key_goes_into_the_header_of_its_provider(name: str, header: str, value: str) -> None:
     with FaultyServer() as server:
-        ask(connect(name, base_url=server.url, key=f" {KEY}\n", environ={}))
+        ask(make_chat_model(name, base_url=server.url, key=f" {KEY}\n", environ={}))
     assert server.received[0].headers[header] == value
 
 
@@ -82,7 +82,7 @@ def test_a_secret_in_the_base_url_is_used_but_not_shown() -> None:
 )
 def test_a_base_url_that_cannot_be_parsed_is_refused_and_not_shown(base_url: str) -> None:
     with pytest.raises(InputError, match="base URL") as caught:
-        connect("custom/m", base_url=base_url, environ={})
+        make_chat_model("custom/m", base_url=base_url, environ={})
     assert base_url not in str(caught.value)
 
 
@@ -99,14 +99,14 @@ def test_a_base_url_that_cannot_be_parsed_is_refused_and_not_shown(base_url: str
 )
 def test_a_base_url_with_a_secret_is_refused_unless_allowed_and_stored_without(url: str) -> None:
     with pytest.raises(InputError, match="--allow-secret-url") as caught:
-        connect("custom/m", base_url=url, environ={})
-    model = connect("custom/m", base_url=url, environ={}, allow_secret_url=True)
+        make_chat_model("custom/m", base_url=url, environ={})
+    model = make_chat_model("custom/m", base_url=url, environ={}, allow_secret_url=True)
     secret = max(re.split(r"[/?=&]", url.removeprefix("https://h/")), key=len)
     for shown in (str(caught.value), repr(model), str(model.settings)):
         assert secret not in shown
     if "?" not in url:
         with pytest.raises(InputError, match="does not keep"):
-            connect("custom/m", base_url=str(model.settings["base_url"]), environ={}, allow_secret_url=True)
+            make_chat_model("custom/m", base_url=str(model.settings["base_url"]), environ={}, allow_secret_url=True)
 
 
 @pytest.mark.fault("S19")
@@ -117,14 +117,17 @@ def test_ids_and_names_in_a_base_url_are_no_secrets() -> None:
         "6f9619ff-8b86-d011-b42d-00cf4fc964ff/v1",
         "serving-endpoints/meta-llama-3-1-405b-instruct",
     ):
-        assert connect("custom/m", base_url=f"https://h/{path}", environ={}).settings["base_url"] == f"https://h/{path}"
+        assert (
+            make_chat_model("custom/m", base_url=f"https://h/{path}", environ={}).settings["base_url"]
+            == f"https://h/{path}"
+        )
 
 
 @pytest.mark.fault("S17")
 @pytest.mark.parametrize("name", [KEY, "sk-proj-0123456789abcdef", "gsk_0123456789abcdefgh", "MY KEY", "1KEY", ""])
 def test_a_key_given_as_the_name_of_its_variable_is_not_shown(name: str) -> None:
     with pytest.raises(InputError, match="name of an environment variable") as caught:
-        connect("openai/m", key_variable=name, environ={})
+        make_chat_model("openai/m", key_variable=name, environ={})
     assert not name or name not in str(caught.value)
 
 
@@ -137,10 +140,10 @@ def test_a_key_given_as_the_name_of_its_variable_is_not_shown(name: str) -> None
     ],
 )
 def test_a_secret_that_was_not_stored_is_not_sent_as_redacted(sampling: Sampling, option: str) -> None:
-    stored = connect("vllm/m", key=KEY, environ={}, sampling=sampling).settings
+    stored = make_chat_model("vllm/m", key=KEY, environ={}, sampling=sampling).settings
     again = Sampling(extra=cast(dict[str, Any], stored["extra"]), system=cast(str | None, stored["system"]))
     with pytest.raises(InputError, match=option):
-        connect("vllm/m", key=KEY, environ={}, sampling=again)
+        make_chat_model("vllm/m", key=KEY, environ={}, sampling=again)
 
 
 @pytest.mark.fault("S6")
@@ -162,10 +165,10 @@ def test_a_key_does_not_cross_the_network_unencrypted(base_url: str, key: str | 
     options: dict[str, Any] = {"base_url": base_url, "key": key, "environ": {}, "allow_secret_url": True}
     if refused:
         with pytest.raises(InputError, match="--allow-insecure") as caught:
-            connect("vllm/m", **options)
+            make_chat_model("vllm/m", **options)
         assert find_key(str(caught.value)) == []
         assert "secret@" not in str(caught.value)
-    connect("vllm/m", allow_insecure=refused, **options)
+    make_chat_model("vllm/m", allow_insecure=refused, **options)
 
 
 ECHOES: dict[str, Callable[[str], str]] = {
@@ -202,18 +205,18 @@ def test_a_text_without_the_key_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": ""}, {"OPENAI_API_KEY": " "}, {"OTHER": KEY}])
 def test_the_error_for_a_missing_key_names_its_variable(environ: dict[str, str]) -> None:
     with pytest.raises(InputError, match="OPENAI_API_KEY"):
-        connect("openai/gpt-4o-mini", environ=environ)
+        make_chat_model("openai/gpt-4o-mini", environ=environ)
     for name in ("openai/gpt-4o-mini", "vllm/m"):
         with pytest.raises(InputError, match="MY_KEY"):
-            connect(name, key_variable="MY_KEY", environ={**environ, "OPENAI_API_KEY": KEY})
-        connect(name, key_variable="MY_KEY", environ={"MY_KEY": KEY})
+            make_chat_model(name, key_variable="MY_KEY", environ={**environ, "OPENAI_API_KEY": KEY})
+        make_chat_model(name, key_variable="MY_KEY", environ={"MY_KEY": KEY})
 
 
 @pytest.mark.fault("U4")
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown() -> None:
     for bad in ("sk-über-geheim-123", "sk-two words-123", "sk-line\nbreak-123"):
         with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
-            connect("openai/m", environ={"OPENAI_API_KEY": bad})
+            make_chat_model("openai/m", environ={"OPENAI_API_KEY": bad})
         assert bad[:6] not in str(caught.value)
 
 
@@ -223,7 +226,7 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown() -> None:
 )
 def test_at_another_address_no_key_is_demanded_and_a_refusal_says_where_to_put_one(name: str, words: str) -> None:
     with FaultyServer(always(Fault.UNAUTHORIZED_401)) as server:
-        [refusal] = ask(connect(name, base_url=server.url, environ={}))
+        [refusal] = ask(make_chat_model(name, base_url=server.url, environ={}))
     assert "Authorization" not in server.received[0].headers
     assert isinstance(refusal, Refused)
     assert words in str(refusal)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from equipoise.errors import EquipoiseError
-from equipoise.models.chat.model import connect
+from equipoise.models.chat.model import make_chat_model
 from equipoise.runs.ask import asker, pump
 from equipoise.runs.ask.budget import Budget
 from equipoise.runs.file import store
@@ -49,7 +49,7 @@ def main() -> int:
     store.RESERVE = options.reserve
     pump.DRAIN_SECONDS, asker.FIRST_BACKOFF = options.drain, 0.01
     spec = RunSpec(concurrency=options.concurrency, deadline=options.deadline)
-    model = connect("custom/m", base_url=options.url, key="sk-0123456789abcdef", environ={})
+    model = make_chat_model("custom/m", base_url=options.url, key="sk-0123456789abcdef", environ={})
     try:
         with AcknowledgingRunFile.open(options.path) as run:
             sys.stdout.write("ready\n")

@@ -75,7 +75,7 @@ def test_only_what_a_kill_left_while_planning_is_overwritten(tmp_path: Path) -> 
         create(path)
     assert (path.read_bytes(), file_names(tmp_path)) == (b"mine", ["run.db"])
     path.unlink()
-    for name in ("run.db.partial", "run.db.partial-journal", "run.db.lock"):
+    for name in ("run.db.unfinished", "run.db.unfinished-journal", "run.db.lock"):
         (tmp_path / name).write_bytes(b"half")
     create(path).close()
     assert file_names(tmp_path) == ["run.db"]

@@ -8,7 +8,7 @@ import traceback
 from typing import Any
 from urllib.parse import quote
 
-from equipoise.models.chat.model import ChatModel, connect
+from equipoise.models.chat.model import ChatModel, make_chat_model
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
 from serving.faults import Fault, send_json
 from serving.faulty import Behaviour, FaultyServer
@@ -21,7 +21,7 @@ Outcome = Reply | TransientFault | Refused
 
 def connect_to(server: FaultyServer, protocol: str = "openai", **options: Any) -> ChatModel:
     environ = {f"{protocol.upper()}_API_KEY": KEY}
-    return connect(
+    return make_chat_model(
         f"{protocol}/test-model", **{"base_url": server.url, "environ": environ, "deadline": 20.0, **options}
     )
 

@@ -1,7 +1,7 @@
 """A chat endpoint on this machine that speaks both protocols and fails as the test wants.
 
 with FaultyServer(lambda prompt, nth: Fault.RESET if nth == 1 else "yes") as server:
-    model = connect("openai/test", base_url=server.url, key=KEY, environ={})
+    model = make_chat_model("openai/test", base_url=server.url, key=KEY, environ={})
 """
 
 from __future__ import annotations

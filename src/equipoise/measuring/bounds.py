@@ -22,7 +22,7 @@ import polars as pl
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals
 from equipoise.measuring.interval import differentiate, measure_totals
 from equipoise.measuring.outcomes import MISSING, filled_outcomes
-from equipoise.measuring.scatter import LEVEL, Scatter
+from equipoise.measuring.scatter import LEVEL, Spread
 from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
 from equipoise.schema import Bounds
 
@@ -64,7 +64,7 @@ def bound_metrics(probe: Probe, table: pl.DataFrame, parameters: Parameters, lev
         low, high = _bound_range(parts) if metric.range_of else parts[0]
         if np.isnan([low.value, high.value]).any():
             continue
-        down, up = Scatter(scale * np.column_stack([low.z, high.z]), weight).reach(2 * level - 1)
+        down, up = Spread(scale * np.column_stack([low.z, high.z]), weight).reach(2 * level - 1)
         bounds[metric.name] = _make_bounds(metric, low.value, high.value, float(down), float(up))
     return bounds
 

@@ -22,7 +22,7 @@ import polars as pl
 from equipoise.authoring import Array, Bands, Metric, Parameters, Probe
 from equipoise.measuring.interval import CellTable, Linearised, differentiate, has_enough, linearise, prepare_cells
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.scatter import DRAWS, LEVEL, Scatter, draw_normal
+from equipoise.measuring.scatter import DRAWS, LEVEL, Spread, draw_normal
 from equipoise.measuring.summarise import WEIGHT, is_answered
 from equipoise.schema import ITEM, Estimate
 
@@ -160,7 +160,7 @@ def _interval(metric: Metric, found: Sequence[Linearised], bands: Bands | None =
     else:
         (observed,) = values[1, places] - values[0, places]
         (centre,) = found[1].centres[places] - found[0].centres[places]
-        (reach,) = Scatter(scatter.z @ [[-1.0], [1.0]], scatter.weight).reach(LEVEL)
+        (reach,) = Spread(scatter.z @ [[-1.0], [1.0]], scatter.weight).reach(LEVEL)
         low, high = centre - reach, centre + reach
     if np.isnan(observed) or not all(has_enough(side, metric) for side in found):
         low = high = np.nan
@@ -172,7 +172,7 @@ def _interval(metric: Metric, found: Sequence[Linearised], bands: Bands | None =
     )
 
 
-def _join(found: Sequence[Linearised], places: Sequence[int]) -> Scatter:
+def _join(found: Sequence[Linearised], places: Sequence[int]) -> Spread:
     """What items add to some metrics of both sides, side by side; then what the pseudo-items add, each to its side."""
     first, second = (side.scatter(places) for side in found)
     items = len(found[0].weight)
@@ -182,7 +182,7 @@ def _join(found: Sequence[Linearised], places: Sequence[int]) -> Scatter:
         np.hstack([own_first, np.zeros_like(own_first)]),
         np.hstack([np.zeros_like(own_second), own_second]),
     ]
-    return Scatter(np.vstack(rows), np.concatenate([first.weight, second.weight[items:]]))
+    return Spread(np.vstack(rows), np.concatenate([first.weight, second.weight[items:]]))
 
 
 def _combine(metric: Metric, names: list[str], values: Array) -> Array:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals, share
 from equipoise.measuring.calling import running
 from equipoise.measuring.outcomes import ATTEMPTS, possible_outcomes
-from equipoise.measuring.scatter import LEVEL, Scatter, divide
+from equipoise.measuring.scatter import LEVEL, Spread, divide
 from equipoise.measuring.summarise import WEIGHT, is_answered, stack_columns, statistics
 from equipoise.schema import NEITHER, Estimate, MetricKey
 
@@ -109,7 +109,7 @@ class Linearised:
     mass: float
     """and in all."""
 
-    def scatter(self, places: Sequence[int] | slice = slice(None)) -> Scatter:
+    def scatter(self, places: Sequence[int] | slice = slice(None)) -> Spread:
         """What the items and then the pseudo-item add to some metrics.
 
         Of the pseudo-item, which is one observation, each metric has mass · z²: so it counts in the degrees of freedom.
@@ -117,7 +117,7 @@ class Linearised:
         items = np.sqrt(self.scale)[:, None] * self.z[:, places]
         unknown = np.sqrt(self.mass) * self.outcomes[:, :, places]
         weights = [self.weight, *[self.pseudo / self.mass] * len(self.outcomes)]
-        return Scatter(np.concatenate([items, *unknown]), np.concatenate(weights))
+        return Spread(np.concatenate([items, *unknown]), np.concatenate(weights))
 
 
 def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[str, Array]:
@@ -295,7 +295,7 @@ def has_enough(found: Linearised, metric: Metric) -> bool:
     )
 
 
-def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[Scatter, float]:
+def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[Spread, float]:
     """What scatters, and how many items one silent item counts for.
 
     Where all items or a large part of them were asked several times, what is known of them is their own wavering.
@@ -318,7 +318,7 @@ def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[
     between, known_share = plain.z**2, drawn * known[:, None] * found.items / several
     square = (1 - drawn + drawn / each**2) * between
     square[: len(known)] = (1 - drawn) * between[: len(known)] + known_share * within
-    return Scatter(np.sqrt(square), plain.weight), 1 / (1 - drawn + drawn / each)
+    return Spread(np.sqrt(square), plain.weight), 1 / (1 - drawn + drawn / each)
 
 
 def _silent_reach(found: Linearised, z: Array, outcomes: Array, level: float) -> tuple[Array, Array]:

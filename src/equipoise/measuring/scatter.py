@@ -25,7 +25,7 @@ DRAWS = 4_000
 
 
 @dataclass(frozen=True)
-class Scatter:
+class Spread:
     """Independent rows that add up to some metrics: what each adds, and how many rows are like it."""
 
     z: Array

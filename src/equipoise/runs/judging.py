@@ -61,7 +61,7 @@ class Judge:
         await self._pump(Verdicts(file, probes, self.retry), budget, on_event).run()
 
     def _pump(self, file: Verdicts, budget: Budget, on_event: OnEvent | None) -> Pump:
-        model, spec = self.reached.model, self.reached.spec
+        model, spec = self.reached.model, self.reached.public_spec
         spec = structs.replace(spec, concurrency=1 if model.concurrency == 1 else spec.concurrency)
         return Pump(file=file, model=model, spec=spec, budget=budget, on_event=on_event)
 
@@ -89,11 +89,11 @@ def open_judge(
 def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> None:
     """Store a judge that the user chose in the run file, whose verdicts must all be of one judge."""
     stored, reached = file.settings, judge.reached
-    new = {"model": reached.spec.model, "base_url": reached.spec.base_url, "settings": reached.settings}
+    new = {"model": reached.public_spec.model, "base_url": reached.public_spec.base_url, "settings": reached.settings}
     old = {"model": stored.spec.judge, "base_url": stored.spec.judge_base_url, "settings": stored.judge_settings}
     if stored.judge_settings is None:
         chosen = {name: getattr(spec, name) for name in ("judge_key_variable", "judge_price")}
-        chosen |= {"judge": reached.spec.model, "judge_base_url": reached.spec.base_url}
+        chosen |= {"judge": reached.public_spec.model, "judge_base_url": reached.public_spec.base_url}
         file.set_judge(structs.replace(file.spec, **chosen), reached.settings)
     elif differences := find_differences(old, new):
         raise IntegrityError(
@@ -101,7 +101,7 @@ def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> No
             f"To go on with that judge: equipoise resume {file.path}"
         )
     if "function" not in reached.settings:
-        approve(reached.spec, _access_of_judge(access))
+        approve(reached.public_spec, _access_of_judge(access))
 
 
 def find_judge(

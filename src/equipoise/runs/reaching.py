@@ -35,12 +35,12 @@ ELSEWHERE = ("provider", "model", "max_tokens", "seed", "headers", "dropped")
 """What a model says of itself and the record of a run says by other names."""
 
 
-def open_model(spec: RunSpec, access: Access) -> Model:
+def make_model(spec: RunSpec, access: Access) -> Model:
     """The model of a specification; nothing is sent yet. Keys come from the environment."""
     if not spec.local:
-        from equipoise.models.chat.model import connect  # noqa: PLC0415 - aiohttp is slow to import
+        from equipoise.models.chat.model import make_chat_model  # noqa: PLC0415 - aiohttp is slow to import
 
-        return connect(
+        return make_chat_model(
             spec.model,
             environ=environment(),
             base_url=spec.base_url,
@@ -88,8 +88,8 @@ class Reached(NamedTuple):
     """A model that can be asked, and what a run file keeps of it."""
 
     model: Model
-    spec: RunSpec
-    """How it is reached and asked, without secrets."""
+    public_spec: RunSpec
+    """How it is reached and asked, without secrets: what a run file stores."""
     settings: dict[str, Any]
     """What the model says of itself beyond that."""
 
@@ -110,17 +110,20 @@ class Source(NamedTuple):
         return cls(path, ["equipoise", "resume", str(path)], received)
 
 
-def reach_model(spec: RunSpec, function: Function | Model | None, access: Access, source: Source) -> Reached:
-    """The model of a specification, or that of the user's own; nothing is sent yet."""
-    if function is None:
+def reach_model(spec: RunSpec, given: Function | Model | None, access: Access, source: Source) -> Reached:
+    """The model of a specification, or the one that is given, and what a run file may keep of both: no secrets.
+
+    A key that only a file sends somewhere is refused first. Nothing is sent yet.
+    """
+    if given is None:
         refuse_foreign_address(spec, access, source)
-        model = open_model(spec, access)
-    elif isinstance(function, Model):
-        model = function
-    elif callable(function):
-        model = FunctionModel(function)
+        model = make_model(spec, access)
+    elif isinstance(given, Model):
+        model = given
+    elif callable(given):
+        model = FunctionModel(given)
     else:
-        raise InputError(f"A model must be a name or a function of the prompt. Got {function!r} instead.")
+        raise InputError(f"A model must be a name or a function of the prompt. Got {given!r} instead.")
     said = model.settings
     in_spec = ("temperature", "top_p", "extra", "system", *(["base_url"] if spec.base_url else []))
     known = {name: said[name] for name in in_spec if name in said}

@@ -192,9 +192,9 @@ class Run:
         """The same as tables of bounded size, whole items, at least one; or only for the prompts with these ids."""
         setup = self.setup(probe)
         with self._open() as file:
-            read = self._reader(setup, file)
+            evaluate_them = self._evaluator(setup, file)
             for prompts, attempts in file.attempts(probe, ATTEMPTS, among):
-                evaluated = read(attempts).select(pl.exclude(attempts.columns))
+                evaluated = evaluate_them(attempts).select(pl.exclude(attempts.columns))
                 first = [ID, REPETITION, ITEM, PROMPT, *prompts.columns[3:], STATUS, ANSWER, *evaluated.columns]
                 yield attempts.hstack(evaluated).select(*first, pl.exclude(first))
 
@@ -247,11 +247,11 @@ class Run:
     def parts(self, setup: Setup) -> Iterator[Part]:
         """Prompts without their texts, whole items at a time, and what the attempts at them say."""
         with self._open() as file:
-            read = self._reader(setup, file)
+            evaluate_them = self._evaluator(setup, file)
             for prompts, answers in file.attempts(setup.probe.name):
-                yield Part(prompts.drop(PROMPT), read(answers).drop(PROMPT))
+                yield Part(prompts.drop(PROMPT), evaluate_them(answers).drop(PROMPT))
 
-    def _reader(self, setup: Setup, file: RunReader) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def _evaluator(self, setup: Setup, file: RunReader) -> Callable[[pl.DataFrame], pl.DataFrame]:
         """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
         if setup.judge is None:
             return partial(evaluate, setup.probe.detector)

@@ -237,7 +237,7 @@ def refuse_changes(
 
     Without `plans`, those of the file are asked, and their limit on the length of answers may be raised.
     """
-    stored, spec = file.settings, reached.spec
+    stored, spec = file.settings, reached.public_spec
     if stored.limit_raised or not plans:  # if the limit was raised by itself, the command that started knows nothing
         spec = replace(spec, max_tokens=stored.spec.max_tokens)
     old = {**stored.spec.compared(), "model_settings": stored.model_settings, "looks": stored.looks}

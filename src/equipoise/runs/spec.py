@@ -1,8 +1,8 @@
 """`RunSpec`: what a run asks, of whom and how, as one frozen value.
 
-It is built once, from the command line, from a configuration or in Python; the run file stores it as JSON; it is
-compared when the run goes on, and printed as a command. It holds no secret: what opens the way to a model and is not
-stored is `Access`.
+It comes from the command line, from a configuration or from Python. As typed it may hold a secret (in the base URL,
+`extra` or `system`); what the run file stores, compares when the run goes on, and prints as a command is
+`reaching.Reached.public_spec`. Keys and values of headers are in `Access`, and are never stored.
 """
 
 from __future__ import annotations

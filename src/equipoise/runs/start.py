@@ -79,12 +79,12 @@ def start(
         """Ask whether to go on, if answers take so many tokens instead of the usual ones."""
         if confirm and named and not spec.local and is_new:
             rows = [expect_probe(planned, spec, answer_tokens=answer_tokens) for planned in largest]
-            confirm(expect_run(rows, reached.spec))
+            confirm(expect_run(rows, reached.public_spec))
 
     ask_user()
     if is_new:
         # A judge is stored by itself: a run may get one later.
-        record = make_record(reached.spec.without_judge(), model_settings=reached.settings, looks=looks)
+        record = make_record(reached.public_spec.without_judge(), model_settings=reached.settings, looks=looks)
         file = RunFile.create(path, settings=record, plans=plans)
     else:
         file = RunFile.open(path)

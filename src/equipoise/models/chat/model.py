@@ -49,7 +49,7 @@ COUNTED, COUNTED_NEXT = "one two three", "four"
 """Whoever goes on with this answer says this word, with most of the probability; who begins a new one says another."""
 
 
-def connect(
+def make_chat_model(
     name: str,
     *,
     environ: Mapping[str, str],

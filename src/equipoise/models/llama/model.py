@@ -20,7 +20,7 @@ import orjson
 
 from equipoise.assets import REGISTRY, locate, sha256_of
 from equipoise.errors import BadFile, InputError, UnknownName
-from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel, connect
+from equipoise.models.chat.model import DEFAULT_DEADLINE, ChatModel, make_chat_model
 from equipoise.models.llama import CATALOGUE, GGUF_PREFIX, SMALLEST, server
 from equipoise.models.programs import kill_group
 from equipoise.models.protocol import AS_SAMPLED, Asking, Model, Refused, Reply, Sampling
@@ -146,7 +146,7 @@ class EmbeddedModel(Model):
         return f"The process of the model {self._weights} {how}.\n{log}"
 
     def _make_chat(self, address: str, key: str | None) -> ChatModel:
-        return connect(
+        return make_chat_model(
             f"llamacpp/{self._weights.name}",
             environ={},
             base_url=f"{address}/v1",

@@ -232,19 +232,19 @@ def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> N
             f"{beside(path, '-journal')} is left of another run file of that name, and would spoil a new one. "
             "Delete it, or choose another name."
         )
-    partial = beside(path, ".partial")
-    unfinished = (partial, beside(partial, "-journal"))
+    draft = beside(path, ".unfinished")
+    unfinished = (draft, beside(draft, "-journal"))
     with translate_storage_errors(path):
         for left_by_kill in unfinished:
             left_by_kill.unlink(missing_ok=True)
         try:
-            with closing(create_empty(partial)) as connection, connection:
+            with closing(create_empty(draft)) as connection, connection:
                 start_chain(connection)
                 _write_settings(connection, to_plain(settings))
                 for plan in plans:
                     _write_probe(connection, plan, asking_of(plan.probe, settings.spec.max_tokens))
                 write_digest(connection, "prompts")
-            partial.replace(path)
+            draft.replace(path)
         finally:
             for file in unfinished:
                 file.unlink(missing_ok=True)
