@@ -115,3 +115,5 @@ def renew_digests(connection: sqlite3.Connection) -> None:
     chain.write(connection)
     for table in sql.DIGESTED:
         digests.write_digest(connection, table)
+    for probe, number in connection.execute("select distinct probe, position / 1000 from prompts").fetchall():
+        digests.write_block(connection, probe, number)

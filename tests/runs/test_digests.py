@@ -17,7 +17,9 @@ from equipoise.models.protocol import Reply
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
 from equipoise.schema import Status
-from runs.fakes import create, execute, finish
+from runs.fakes import answering, create, execute, finish, plan, prompts_of
+from runs.pumping import make_pump
+from runs.pumping import run as run_to_end
 
 INSERT = """
     insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at)
@@ -44,8 +46,8 @@ def six_attempts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("update settings set value = json_set(value, '$.model', 'another') where key = 'spec'", "settings"),
         ("update probes set plan = json_set(plan, '$.version', 99)", "probes"),
-        ("update prompts set item = 'other' where position = 7", "prompts"),
-        ("delete from digests where part = 'prompts'", "digests"),
+        ("update prompts set item = 'other' where position = 7", "prompts of alpha"),
+        ("delete from digests where part = 'prompts alpha 0'", "digests"),
         ("update attempts set answer = 'yes' where place = 3", "attempt number 3"),
         ("update attempts set digest = x'' where place = 3", "attempt number 3"),
         ("delete from attempts where place = 3", "attempt number 3"),
@@ -60,12 +62,31 @@ def six_attempts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_whatever_is_changed_by_hand_is_named(tmp_path: Path, six_attempts: Path, statement: str, words: str) -> None:
     path = Path(shutil.copy(six_attempts, tmp_path))
     execute(statement)(path)
-    # Who goes on with a run checks settings, prompts and the last attempt; the others are checked to be measured.
-    is_early = re.match("attempt number [123]", words) is not None
+    # Who goes on with a run checks settings and the last attempt; all attempts are checked to be measured.
+    is_early = re.match("attempt number [123]|prompts", words) is not None
     for open_run in (RunReader.open,) if is_early else (RunReader.open, RunFile.open):
         with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}") as caught:
             open_run(path)
         assert caught.value.exit_code == 6
+
+
+@pytest.mark.fault("D14")
+def test_a_changed_prompt_is_refused_before_it_is_asked_or_read(tmp_path: Path) -> None:
+    path, model = tmp_path / "run.db", answering()
+    with create(path, plan(size=2_500)) as run:
+        run.record([finish(next(run.pending()))])
+    execute("update prompts set prompt = 'Changed.' where position = 2200")(path)
+    with RunFile.open(path) as run:
+        with pytest.raises(IntegrityError, match="changed after it was written: prompts of alpha"):
+            run_to_end(make_pump(run, model).run())
+        assert run.counts()[Status.OK] == 1 + model.requests == 1_001, "pages before it are asked"
+        with pytest.raises(IntegrityError, match="prompts of alpha"):
+            prompts_of(run)
+    with pytest.raises(IntegrityError, match="prompts of alpha"):
+        RunReader.open(path)
+    execute("update prompts set prompt = 'Changed.'")(path)
+    with RunFile.open(path) as run, pytest.raises(IntegrityError, match="prompts of alpha"):
+        run.answered()  # which tests whether the endpoint works
 
 
 @pytest.mark.fault("D14")
@@ -95,7 +116,7 @@ def test_the_digests_are_those_of_the_documentation(six_attempts: Path) -> None:
         assert digests == {
             "settings": digest_rows("select * from settings order by key"),
             "probes": digest_rows("select * from probes order by name"),
-            "prompts": digest_rows("select * from prompts order by probe, position"),
+            "prompts alpha 0": digest_rows("select * from prompts where position < 1000 order by position"),
         }
 
 

@@ -46,7 +46,7 @@ def _expected_objects() -> frozenset[tuple[str, ...]]:
 
 def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool) -> None:
     """Refuse damage, changes, and settings that no run has; in the `whole` file, which takes seconds for a gigabyte,
-    or only in settings, prompts and the last attempt.
+    or only in settings and the last attempt. Prompts are checked then when they are read.
     """
     with connection:
         connection.execute(sql.BEGIN_READING)  # the owner may write meanwhile, and digests belong to one moment
@@ -55,12 +55,12 @@ def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool) ->
             if verdict != "ok":
                 raise IntegrityError(f"{path} is damaged: {verdict}.")
         read_settings(connection, path)
-        for planned in read_plan(connection):
-            if whole:
-                _check_counts(connection, planned, path)
+        plan = read_plan(connection)
+        for planned in plan if whole else ():
+            _check_counts(connection, planned, path)
         for (probe,) in connection.execute(sql.IMPOSSIBLE).fetchall() if whole else ():
             raise IntegrityError(f"{path} is damaged: {probe} has attempts that nobody planned.")
-        check_digests(connection, path, whole=whole)
+        check_digests(connection, path, plan, whole=whole)
 
 
 def _check_counts(connection: sqlite3.Connection, planned: Planned, path: Path) -> None:

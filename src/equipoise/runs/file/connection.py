@@ -66,8 +66,8 @@ def check_file(path: Path) -> None:
 def connect(path: Path, *, owner: bool, checked: bool) -> sqlite3.Connection:
     """A connection to a run file with the right layout, and content unless the caller has `checked` that.
 
-    Its owner, who holds the lock, can write. Of the content, what goes on with a run is checked then: settings, prompts
-    and the last attempt. What was answered is checked when it is measured.
+    Its owner, who holds the lock, can write. Of the content, what goes on with a run is checked then: settings
+    and the last attempt. Prompts are checked when they are read, and what was answered when it is measured.
     """
     check_file(path)
     with translate_storage_errors(path):

@@ -1,16 +1,16 @@
 """Digests that show what in a run file was changed since it was written, by a bad disk or by hand.
 
-The settings, the plans of the probes and the prompts have a digest each. Attempts, and the verdicts of a judge, form a
-chain in the order in which they were stored: the digest of each covers its content and the digest before it, from a
-random one, `start`, to the last one, `attempts`. So what is changed, removed or added is found. Anyone can compute
-these digests, so they show damage and mistakes, not forgery. `docs/run-file.md` says how to compute them.
+The settings, the plans of the probes and each block of 1,000 prompts have a digest. Attempts, and the verdicts of a
+judge, form a chain in the order in which they were stored: the digest of each covers its content and the digest before
+it, from a random one, `start`, to the last one, `attempts`. So what is changed, removed or added is found. Anyone can
+compute these digests, so they show damage and mistakes, not forgery. `docs/run-file.md` says how to compute them.
 """
 
 from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,11 @@ from orjson import dumps
 
 from equipoise.errors import IntegrityError
 from equipoise.runs.file import sql
+from equipoise.runs.file.values import Planned
 
 START, END = "start", "attempts"
+BLOCK = 1_000
+"""So many prompts of a probe have a digest, and are read together to be asked."""
 _DIGEST_BYTES = 16
 
 
@@ -61,8 +64,44 @@ def read_digests(connection: sqlite3.Connection) -> dict[str, bytes]:
 
 
 def write_digest(connection: sqlite3.Connection, table: str) -> None:
-    """Store the digest of the settings, probes or prompts anew."""
-    connection.execute(sql.SET_DIGEST, (table, _compute_digest(connection, table)))
+    """Store the digest of the settings or of the probes anew."""
+    connection.execute(sql.SET_DIGEST, (table, _digest_rows(connection.execute(sql.DIGESTED[table]))))
+
+
+def write_block(connection: sqlite3.Connection, probe: str, number: int) -> None:
+    """Store the digest of a block of prompts anew."""
+    connection.execute(
+        sql.SET_DIGEST, (_block_part(probe, number), _digest_rows(_select_block(connection, probe, number)))
+    )
+
+
+def read_block(connection: sqlite3.Connection, path: Path, probe: str, number: int) -> list[Any]:
+    """The rows of a block of prompts; refused if anything in them was changed."""
+    rows = _select_block(connection, probe, number).fetchall()
+    stored = connection.execute(sql.GET_DIGEST, (_block_part(probe, number),)).fetchone()
+    if stored != (_digest_rows(rows),):
+        raise IntegrityError(f"{path} was changed after it was written: prompts of {probe}.")
+    return rows
+
+
+def check_prompts(connection: sqlite3.Connection, path: Path, planned: Iterable[Planned]) -> None:
+    """Refuse a file in which a prompt was changed."""
+    for probe in planned:
+        for number in range(count_blocks(probe.prompts)):
+            read_block(connection, path, probe.name, number)
+
+
+def count_blocks(prompts: int) -> int:
+    """In how many blocks so many prompts are."""
+    return -(-prompts // BLOCK)
+
+
+def _block_part(probe: str, number: int) -> str:
+    return f"prompts {probe} {number}"
+
+
+def _select_block(connection: sqlite3.Connection, probe: str, number: int) -> sqlite3.Cursor:
+    return connection.execute(sql.BLOCK, (probe, number * BLOCK, (number + 1) * BLOCK))
 
 
 def content_digest(connection: sqlite3.Connection) -> str:
@@ -71,19 +110,24 @@ def content_digest(connection: sqlite3.Connection) -> str:
     return sha256(dumps(parts)).hexdigest()
 
 
-def check_digests(connection: sqlite3.Connection, path: Path, *, whole: bool) -> None:
-    """Refuse a file in which anything was changed, and name what; of the chain the `whole`, or only its last link.
+def check_digests(connection: sqlite3.Connection, path: Path, planned: Sequence[Planned], *, whole: bool) -> None:
+    """Refuse a file in which anything was changed, and name what; in the `whole`, or but for prompts and all attempts
+    before the last one.
 
     The caller has begun a transaction.
     """
     stored = read_digests(connection)
-    if stored.keys() != {*sql.DIGESTED, START, END}:
+    blocks = {_block_part(one.name, number) for one in planned for number in range(count_blocks(one.prompts))}
+    if stored.keys() != {*sql.DIGESTED, START, END} | blocks:
         problem: str | None = "digests"
     else:
-        changed = [table for table in sql.DIGESTED if stored[table] != _compute_digest(connection, table)]
+        tables = {table: _digest_rows(connection.execute(statement)) for table, statement in sql.DIGESTED.items()}
+        changed = [table for table, digest in tables.items() if stored[table] != digest]
         problem = ", ".join(changed) or _find_break_in_chain(connection, stored, whole=whole)
     if problem:
         raise IntegrityError(f"{path} was changed after it was written: {problem}.")
+    if whole:
+        check_prompts(connection, path, planned)
 
 
 def _find_break_in_chain(connection: sqlite3.Connection, stored: dict[str, bytes], *, whole: bool) -> str | None:
@@ -100,9 +144,9 @@ def _find_break_in_chain(connection: sqlite3.Connection, stored: dict[str, bytes
     return None if chain.digest == stored[END] else f"what came after attempt number {chain.length}"
 
 
-def _compute_digest(connection: sqlite3.Connection, table: str) -> bytes:
+def _digest_rows(rows: Iterable[Any]) -> bytes:
     state = blake2b(digest_size=_DIGEST_BYTES)
-    for row in connection.execute(sql.DIGESTED[table]):
+    for row in rows:
         state.update(dumps(row, default=_encode_bytes) + b",")
     return state.digest()
 

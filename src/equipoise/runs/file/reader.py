@@ -20,7 +20,7 @@ import polars as pl
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, sql, values
 from equipoise.runs.file.connection import connect, translate_storage_errors
-from equipoise.runs.file.digests import content_digest
+from equipoise.runs.file.digests import BLOCK, check_prompts, content_digest, read_block
 from equipoise.runs.file.values import ANSWERS, Pending, Planned, Provenance
 from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, STATUS, SYSTEM, Status
@@ -29,7 +29,6 @@ BATCH = 20_000
 """Rows in one frame, about."""
 BATCH_BYTES = 16_000_000
 """Bytes of text in one frame, about."""
-_PAGE = 256
 _MOST_TOKENS = 10**15
 
 
@@ -38,6 +37,8 @@ class RunReader:
 
     owned = False
     """Whether this process may write to it."""
+    prompts_checked = True
+    """Whether all prompts were checked when it was opened, or since then."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -96,28 +97,31 @@ class RunReader:
         One repetition after another, and within each all probes at the same pace, each in its own seeded order.
         """
         probes = self.probes()
-        ended = {(probe, repetition): count for probe, repetition, count in self._rows(sql.ENDED_BY_REPETITION)}
         for repetition in range(1, max((probe.repetitions for probe in probes), default=0) + 1):
-            asked = [probe for probe in probes if repetition <= probe.repetitions]
-            some = [probe for probe in asked if ended.get((probe.name, repetition)) != probe.prompts]
-            streams = [self._pending(probe, repetition) for probe in some]
+            streams = [self._pending(probe, repetition) for probe in probes if repetition <= probe.repetitions]
             yield from heapq.merge(*streams, key=lambda pending: pending.place)
 
     def _pending(self, probe: Planned, repetition: int) -> Iterator[Pending]:
         with translate_storage_errors(self.path):
             rows = self._connection.execute(sql.PENDING, (probe.name, repetition))
             positions = np.sort(np.fromiter((position for (position,) in rows), np.int64))
-        for start in range(0, len(positions), _PAGE):
-            page = values.encode_json(positions[start : start + _PAGE].tolist())
-            for prompt, text, system, position in self._rows(sql.PROMPTS_AT, probe.name, page):
+        for part in np.split(positions, np.flatnonzero(np.diff(positions // BLOCK)) + 1):
+            yield from self._prompts_at(probe, repetition, set(part.tolist()))
+
+    def _prompts_at(self, probe: Planned, repetition: int, positions: set[int]) -> Iterator[Pending]:
+        """The prompts at these positions, all of one block, which is checked before any of them is asked."""
+        with translate_storage_errors(self.path):
+            block = read_block(self._connection, self.path, probe.name, max(positions, default=0) // BLOCK)
+        for _, prompt, position, _, _, text, system in block:
+            if position in positions:
                 place = (position + 0.5) / probe.prompts
                 yield Pending(probe.name, prompt, repetition, text, system, place, probe.asking)
 
     def answered(self) -> Pending | None:
         """The prompt that was answered last, if there is one."""
-        asking = {planned.name: planned.asking for planned in self.probes()}
-        for probe, prompt, repetition, text, system in self._rows(sql.LAST_ANSWER):
-            return Pending(probe, prompt, repetition, text, system, asking=asking[probe])
+        probes = {planned.name: planned for planned in self.probes()}
+        for probe, repetition, position in self._rows(sql.LAST_ANSWER):
+            return next(self._prompts_at(probes[probe], repetition, {position}), None)
         return None
 
     def judged(self) -> Pending | None:
@@ -144,6 +148,10 @@ class RunReader:
 
         At least one frame. No statement is left open, which would be in the way when the owner closes the file.
         """
+        if not self.prompts_checked:
+            with translate_storage_errors(self.path):
+                check_prompts(self._connection, self.path, self.probes())
+            self.prompts_checked = True
         types = next((planned.covariates for planned in self.probes() if planned.name == probe), {})
         last, is_more = -1, True
         while is_more:

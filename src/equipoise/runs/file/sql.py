@@ -56,7 +56,8 @@ _TABLES = (
         foreign key (probe, prompt) references prompts (probe, id)
     ) strict
     """,
-    "create index attempts_by_status on attempts (probe, status)",
+    # With the tokens, so that neither states nor usage are counted from the answers.
+    "create index attempts_by_status on attempts (probe, status, prompt_tokens, completion_tokens)",
     f"create table earlier_failures ({_LINK}, {_ATTEMPT}) strict",
     f"create table verdicts ({_LINK}, {_ATTEMPT}) strict",
     "create index verdicts_by_attempt on verdicts (probe, prompt, repetition)",
@@ -120,13 +121,15 @@ IMPOSSIBLE = """
 
 # Digests
 SET_DIGEST = "replace into digests (part, digest) values (?, ?)"
+GET_DIGEST = "select digest from digests where part = ?"
 DIGESTS = "select part, digest from digests order by part"
 DIGESTED = {
     "settings": "select key, value from settings order by key",
     "probes": "select name, repetitions, plan from probes order by name",
-    "prompts": f"select {_names(_PROMPT)} from prompts order by probe, position",  # noqa: S608
 }
 """The rows that the digest of a table covers."""
+BLOCK = f"select {_names(_PROMPT)} from prompts where probe = ? and position >= ? and position < ? order by position"  # noqa: S608
+"""The prompts that a digest covers."""
 CHAIN = f"""
     select place, digest, {_names(_ATTEMPT)} from attempts where place >= :first
     union all select place, digest, {_names(_ATTEMPT)} from earlier_failures where place >= :first
@@ -167,11 +170,6 @@ PENDING = """
     )
     order by id
 """
-PROMPTS_AT = """
-    select id, prompt, system, position from prompts
-    where probe = ? and position in (select value from json_each(?)) order by position
-"""
-ENDED_BY_REPETITION = "select probe, repetition, count(*) from attempts group by probe, repetition"
 STATES = "select probe, status, attempts from states order by probe"
 USAGE = """
     select total(prompt_tokens), total(completion_tokens) from (
@@ -202,7 +200,7 @@ LAST_VERDICT = """
     select probe, prompt, repetition, question from verdicts where status = 'ok' order by place desc limit 1
 """
 LAST_ANSWER = """
-    select attempts.probe, id, repetition, prompts.prompt, system
+    select attempts.probe, repetition, position
     from attempts join prompts on prompts.probe = attempts.probe and prompts.id = attempts.prompt
     where status in ('ok', 'truncated') order by place desc limit 1
 """

@@ -28,7 +28,7 @@ from equipoise.runs.file.connection import (
     on_error,
     translate_storage_errors,
 )
-from equipoise.runs.file.digests import Chain, start_chain, write_digest
+from equipoise.runs.file.digests import BLOCK, Chain, count_blocks, start_chain, write_block, write_digest
 from equipoise.runs.file.reader import RunReader, follow_link
 from equipoise.runs.file.values import (
     Attempt,
@@ -56,7 +56,7 @@ class RunFile(RunReader):
 
     def __init__(self, path: Path, lock: Lock, *, checked: bool) -> None:
         super().__init__(path, connect(path, owner=True, checked=checked))
-        self.owned = True
+        self.owned, self.prompts_checked = True, checked
         self._lock = lock
         self._identity = path.stat()
         """Which file this is, to tell it from another of the same name."""
@@ -123,10 +123,10 @@ class RunFile(RunReader):
     def change(self, plans: Iterable[Plan] = (), **settings: object) -> None:
         """Change settings, and add the prompts of larger plans of probes that are in the file; all of it or nothing."""
         with self._begin() as connection:
-            asking = {planned.name: planned.asking for planned in self.probes()}
+            stored = {planned.name: planned for planned in self.probes()}
             for plan in plans:
-                _write_probe(connection, plan, asking[plan.probe.name])
-            write_digest(connection, "prompts")
+                held = stored[plan.probe.name]
+                _write_probe(connection, plan, held.asking, held.prompts)
             self._set(**settings)
 
     def raise_limit(self, max_tokens: int, *, wanted: bool = True) -> None:
@@ -243,7 +243,6 @@ def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> N
                 _write_settings(connection, to_plain(settings))
                 for plan in plans:
                     _write_probe(connection, plan, asking_of(plan.probe, settings.spec.max_tokens))
-                write_digest(connection, "prompts")
             draft.replace(path)
         finally:
             for file in unfinished:
@@ -261,8 +260,8 @@ def _write_plan(connection: sqlite3.Connection, planned: Planned) -> None:
     write_digest(connection, "probes")
 
 
-def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> None:
-    """Store a probe, and all prompts that are not there yet: those in the file are the first of a larger plan."""
+def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking, held: int = 0) -> None:
+    """Store a probe, and all prompts that are not there yet: the file holds the first ones."""
     name, position = plan.probe.name, 0
     for batch in plan.batches():
         _refuse_gaps(name, batch)
@@ -276,6 +275,8 @@ def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking) -> 
         )
     if connection.execute(sql.COUNT_PLACES, (name,)).fetchone()[0] != position:
         raise IntegrityError(f"The file holds other prompts of {name} than are planned now, and was not extended.")
+    for number in range(held // BLOCK, count_blocks(position)):
+        write_block(connection, name, number)
     planned = Planned(
         name=name,
         version=plan.probe.version,

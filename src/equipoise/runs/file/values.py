@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 import polars as pl
 import polars.selectors as cs
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from equipoise.authoring import Probe
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
@@ -60,7 +60,7 @@ class Planned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     corpus_sha256: str | None
     covariates: dict[str, Literal["String", "Int64", "Float64", "Boolean"]]
     """The polars type of each column of the prompts beside id, item and text, by name."""
-    prompts: int
+    prompts: Annotated[int, Meta(ge=1, le=sql.MAX_PLANNED)]
     """How many there are."""
     asking: Asking
     """How its prompts are asked, where that differs from probe to probe."""
