@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -190,5 +191,7 @@ def replace_surrogates(value: str) -> str:
 
 
 def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table for CSV: text that a spreadsheet would run as a formula gets a leading apostrophe."""
-    return frame.with_columns(pl.col(pl.String).str.replace(r"\A([=+\-@\t\r＝＋－＠])", "'$1"))
+    """The table for CSV: text that a spreadsheet would run as a formula gets a leading apostrophe, in names, too."""
+    formula = r"\A([=+\-@\t\r＝＋－＠])"
+    names = {name: re.sub(formula, r"'\1", name) for name in frame.columns}
+    return frame.with_columns(pl.col(pl.String).str.replace(formula, "'$1")).rename(names)

@@ -35,24 +35,33 @@ def write_prompts(
     For a batch job, `make_line` makes a request of a row. Parquet also says the number of each item in the plan.
     """
     tables = _tabulate(planned, items, numbered=form == "parquet")
+    return write_tables(tables, file, form, make_line) // planned.repetitions
+
+
+def write_tables(
+    tables: Iterable[pl.DataFrame],
+    file: IO[bytes],
+    form: str,
+    make_line: Callable[[Row], Row] | None = None,
+    rows_per_group: int | None = None,
+) -> int:
+    """Write tables to one file as they come, as "parquet", "csv" or lines of JSON; return the number of rows."""
     if form == "parquet":
-        return write_tables(tables, file) // planned.repetitions
+        return _write_parquet(tables, file, rows_per_group)
     written = 0
     for table in tables:
         if form == "csv":
+            # As text: polars would write to the file descriptor itself, past what a reader that has gone makes silent.
             file.write(escape_formulas(table).write_csv(include_header=written == 0).encode())
         else:
             rows = map(make_line, table.iter_rows(named=True)) if make_line else table.iter_rows(named=True)
             file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
         written += table.height
-    return written // planned.repetitions
+    return written
 
 
-def write_tables(tables: Iterable[pl.DataFrame], file: IO[bytes], rows_per_group: int | None = None) -> int:
-    """Write tables to one file as they come; return the number of rows.
-
-    Each is written to a file of its own first, and these are joined: so only one is in memory, whoever makes them.
-    """
+def _write_parquet(tables: Iterable[pl.DataFrame], file: IO[bytes], rows_per_group: int | None) -> int:
+    """Each table is written to a file of its own first, and these are joined: so only one is in memory."""
     rows = 0
     with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
         parts = []

@@ -8,7 +8,6 @@ from typer import Argument, Option
 
 from equipoise.cli import options
 from equipoise.cli.output import note, open_output
-from equipoise.report.files import check_target
 
 
 @options.takes(*options.READING)
@@ -32,7 +31,6 @@ def command(
     """
     from equipoise.report.html.write import write_report
 
-    check_target(out)
     written = write_report([given.open_run(file) for file in files], out, charts, full=full)
     note(f"report: {out}")
     if charts is not None:
@@ -65,7 +63,6 @@ def transcripts(
     """
     from equipoise.report import transcripts as pages
 
-    check_target(out)
     values = dict(options.split_pair(one, "--where", "NAME=VALUE") for one in where)
     run = given.open_run(file)
     shown, fitting = pages.write_transcripts(run, out, probes=probe, where=values, search=search, most=most)
@@ -112,7 +109,6 @@ def export(
     from equipoise.report import exports
     from equipoise.runs import run as runs
 
-    check_target(out)
     run = runs.Run.open(file)
     with open_output(out) as opened:
         rows = exports.write(run, opened, what, form, probe)

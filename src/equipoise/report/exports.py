@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -16,11 +15,11 @@ from equipoise.errors import InputError, IntegrityError, UnknownName
 from equipoise.measuring.result import Audit
 from equipoise.measuring.selection import tabulate_selection
 from equipoise.report import every_eval_ever
-from equipoise.report.files import check_target, writing
+from equipoise.report.files import writing
 from equipoise.runs.file.values import ATTEMPTS
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
-from equipoise.schema import escape_formulas, replace_surrogates
+from equipoise.schema import replace_surrogates
 
 TABLES = ("metrics", "selection", "words", "attempts", "prompts")
 ORIGIN = "answers_origin"
@@ -45,10 +44,8 @@ def export(run: RunSource, out: str | Path, what: str = "metrics", form: str = "
 
     Every table says in `answers_origin` whether the answers were "asked" for, "imported" or "simulated".
     """
-    path = Path(out)
-    check_target(path)
     opened = open_run(run)
-    with writing(path) as file:
+    with writing(Path(out)) as file:
         return write(opened, file, what, form, probe)
 
 
@@ -64,19 +61,9 @@ def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = N
         record = every_eval_ever.describe_record(run, _list_probes(run, probe))
         file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         return len(record["evaluation_results"])
-    batches = read_tables(run, what, probe)
-    if form == "parquet":
-        rows_per_group = GROUP_BYTES * max(run.ended, 1) // run.path.stat().st_size
-        return write_tables(batches, file, max(1, min(MOST_ROWS_PER_GROUP, rows_per_group)))
-    rows = 0
-    for number, batch in enumerate(batches):
-        if form == "csv":
-            # As text: polars would write to the file descriptor itself, past what a reader that has gone makes silent.
-            file.write(for_spreadsheets(batch).write_csv(include_header=number == 0).encode())
-        else:
-            file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in batch.iter_rows(named=True))
-        rows += batch.height
-    return rows
+    rows_per_group = GROUP_BYTES * max(run.ended, 1) // run.path.stat().st_size
+    rows_per_group = max(1, min(MOST_ROWS_PER_GROUP, rows_per_group))
+    return write_tables(read_tables(run, what, probe), file, form, rows_per_group=rows_per_group)
 
 
 def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.DataFrame]:
@@ -89,11 +76,11 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
         pl.exclude("model", ORIGIN),
         pl.lit(run.settings.origin).alias(ORIGIN),
     )
-    if what in MEASURED_TABLES:
-        yield MEASURED_TABLES[what](run, names).select(columns_of_run)
+    if what in ("metrics", "selection", "words"):
+        yield _tabulate_results(run, what, names).select(columns_of_run)
         return
     try:
-        columns = pl.concat([_first_batch(run, what, name)[:0] for name in names], how="diagonal_relaxed")
+        columns = pl.concat([next(_read_batches(run, what, name))[:0] for name in names], how="diagonal_relaxed")
         for name in names:
             for batch in _read_batches(run, what, name):
                 yield pl.concat([columns, batch], how="diagonal_relaxed").select(columns_of_run)
@@ -111,16 +98,12 @@ def _list_probes(run: Run, probe: str | None) -> list[str]:
     return list(run.planned) if probe is None else [probe]
 
 
-def _read_metrics(run: Run, names: list[str]) -> pl.DataFrame:
-    return Audit({name: run.result(name) for name in names}, model=run.model).to_frame()
-
-
-def _read_selection(run: Run, names: list[str]) -> pl.DataFrame:
-    return pl.concat([tabulate_selection(name, run.result(name).selection) for name in names])
-
-
-def _read_words(run: Run, names: list[str]) -> pl.DataFrame:
-    """One row per word that was tested; `first` and `second` name the sides that its shares belong to."""
+def _tabulate_results(run: Run, what: str, names: list[str]) -> pl.DataFrame:
+    """Metrics, selection or words. Of a word, `first` and `second` name the sides that its shares belong to."""
+    if what == "metrics":
+        return Audit({name: run.result(name) for name in names}, model=run.model).to_frame()
+    if what == "selection":
+        return pl.concat([tabulate_selection(name, run.result(name).selection) for name in names])
     found = {name: comparison for name in names if (comparison := run.words(name))}
     if not found:
         raise InputError(f"No words are compared by {', '.join(names)}.")
@@ -132,25 +115,7 @@ def _read_words(run: Run, names: list[str]) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-MEASURED_TABLES: dict[str, Callable[[Run, list[str]], pl.DataFrame]] = {
-    "metrics": _read_metrics,
-    "selection": _read_selection,
-    "words": _read_words,
-}
-
-
-def for_spreadsheets(table: pl.DataFrame) -> pl.DataFrame:
-    """The table without anything that a spreadsheet would run, also in the names of its columns."""
-    safe_names = escape_formulas(pl.DataFrame({"name": table.columns}))["name"]
-    return escape_formulas(table).rename(dict(zip(table.columns, safe_names, strict=True)))
-
-
-def _first_batch(run: Run, what: str, probe: str) -> pl.DataFrame:
-    with closing(_read_batches(run, what, probe)) as batches:
-        return next(batches)
-
-
-def _read_batches(run: Run, what: str, probe: str) -> Generator[pl.DataFrame]:
+def _read_batches(run: Run, what: str, probe: str) -> Iterator[pl.DataFrame]:
     """The prompts or attempts of one probe, at least one batch."""
     for batch in run.prompt_batches(probe) if what == "prompts" else run.transcript_batches(probe):
         if run.settings.imported and what == "attempts":

@@ -181,7 +181,7 @@ def describe_reservations(result: Result) -> Iterator[str]:
         groups = join_list([f"{count:,} {plural(column)}" for column, count in found.clusters.items()])
         few = [plural(column) for column in found.too_few]
         doubt = f"; so few {join_list(few)} cannot speak for others" if few else ""
-        yield f"{name} for other prompts like these ({groups}): {_format_range(found.low, found.high)}{doubt}."
+        yield f"{name} for other prompts like these ({groups}): {format_range(found.low, found.high)}{doubt}."
     counts = result.coverage["all"]
     missing = counts["planned"] - counts["pending"] - counts["detected"]
     for name, bounds in result.bounds.items():
@@ -194,7 +194,8 @@ def describe_reservations(result: Result) -> Iterator[str]:
             )
 
 
-def _format_range(low: float, high: float) -> str:
+def format_range(low: float, high: float) -> str:
+    """From where to where an interval goes."""
     return f"{format_number(low)} to {format_number(high)}"
 
 

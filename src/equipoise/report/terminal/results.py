@@ -15,7 +15,7 @@ from equipoise.measuring.marks import UNDECIDED, Mark
 from equipoise.measuring.precision import explain_open
 from equipoise.measuring.result import Audit, Result
 from equipoise.measuring.selection import SelectionTable
-from equipoise.report.text import DISTANCES, NOT_COMPUTABLE, explain_missing_value, format_number
+from equipoise.report.text import DISTANCES, NOT_COMPUTABLE, explain_missing_value, format_number, format_range
 from equipoise.safe_text import printable_line
 from equipoise.schema import MetricKey
 
@@ -74,7 +74,7 @@ def _say_mark(result: Result, name: str, mark: Mark | None, room: int) -> str:
     metric = next(metric for metric in result.setup.probe.metrics if metric.name == name)
     estimate, side = result.metrics[name], metric.leaning(result.metrics[name].value)
     value = f"{who} is {format_number(estimate.value)}"
-    interval = "" if math.isnan(estimate.low) else f" ({_format_interval(estimate.low, estimate.high)})"
+    interval = "" if math.isnan(estimate.low) else f" ({format_range(estimate.low, estimate.high)})"
     if mark.undecided:
         reason = f": {explain_open(result, name)}."
         sentences = [f"{value}{interval}{reason}", f"{value}{reason}", f"{who}{reason}"]
@@ -102,7 +102,7 @@ def result_table(result: Result, *, slices: bool = False) -> Table:
     for key, name in rows.items():
         estimate, marked = result.estimates[key], key.slice is None and key.metric in result.marks
         mark = result.marks[key.metric] if marked else None
-        interval = _format_interval(estimate.low, estimate.high)
+        interval = format_range(estimate.low, estimate.high)
         if math.isnan(estimate.low):
             interval = "not computable" if math.isnan(estimate.value) else "too few for an interval"
         table.add_row(
@@ -134,7 +134,7 @@ def selection_table(table: SelectionTable) -> Table:
             f"{row.selected:,}",
             format_number(row.rate),
             format_number(row.impact_ratio),
-            "not computable" if math.isnan(row.impact_ratio) else _format_interval(row.low, row.high),
+            "not computable" if math.isnan(row.impact_ratio) else format_range(row.low, row.high),
             row.chance,
         )
     return shown
@@ -199,10 +199,6 @@ def explain_comparisons(comparisons: Sequence[Comparison]) -> Iterator[str]:
     yield "Only prompts that both answered count. Intervals are paired; p-values are by signs that both share."
     yield "could see: the difference that 4 of 5 such comparisons find clear, after the correction."
     yield f"Holm: p corrected for the {tests} marked metrics. better, worse: clearly nearer to even-handed, or farther."
-
-
-def _format_interval(low: float, high: float) -> str:
-    return f"{format_number(low)} to {format_number(high)}"
 
 
 def _make_table(
