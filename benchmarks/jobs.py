@@ -23,6 +23,7 @@ from equipoise.answers.files import read_tables
 from equipoise.answers.parts import score_shards
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_tables
+from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan, plan
 from equipoise.models.protocol import Reply
 from equipoise.runs.file.store import RunFile
@@ -135,10 +136,10 @@ def score_all_shards(engine: str, answers: int, folder: Path) -> dict[str, Any]:
         from equipoise.engines.ray import score_shards as score_on_ray  # noqa: PLC0415
 
         with measure_time(cost):
-            total = score_on_ray(planned, files)
+            total = Partial.sum(score_on_ray(planned, files))
     else:
         with measure_time(cost):
-            total = score_shards(planned, files)
+            total = Partial.sum(score_shards(planned, files))
     with measure_time(cost, "result"):
         scored = total.result()
     assert scored.matching.matched == answers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +149,9 @@ def test_a_folder_may_hold_lines_and_empty_shards_and_says_what_it_leaves_out(
 def test_what_ray_writes_of_a_worker_that_died_is_not_among_the_results(
     command: Command, expected: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def score(planned: Plan, files: list[Path], names: Names, *_: Any, **__: Any) -> Partial:
+    def score(planned: Plan, files: list[Path], names: Names, **_: Any) -> Iterator[Partial]:
         sys.stdout.write("(raylet) A worker died or was killed while executing a task.\n")
-        return score_shards(planned, files, names)
+        yield from score_shards(planned, files, names)
 
     monkeypatch.setattr(ray_engine, "score_shards", score)
     outcome = command("score", folder, *PROBE, "--engine", "ray", "--json")

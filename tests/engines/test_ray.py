@@ -25,6 +25,7 @@ from equipoise.answers.parts import score_shards
 from equipoise.authoring import Probe
 from equipoise.engines import ray as engine
 from equipoise.errors import BadFile, EndpointError, InputError, StorageError
+from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan, plan
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
@@ -99,7 +100,7 @@ def test_the_numbers_are_those_of_one_process(
     assert not ray.is_initialized()
     expected = equipoise.score("hiring_an", pl.concat([pl.read_parquet(path) for path in shards]), **SAMPLE)
     assert json.loads(capfd.readouterr().out) == {"schema": SCORE, **json.loads(json.dumps(expected.to_dict()))}
-    assert score_shards(plan(HIRING, **SAMPLE), shards).result().to_dict() == expected.to_dict()
+    assert Partial.sum(score_shards(plan(HIRING, **SAMPLE), shards)).result().to_dict() == expected.to_dict()
 
 
 def deadly(marker: Path, *, once: bool) -> Probe:
@@ -125,13 +126,11 @@ def test_a_worker_killed_in_the_middle_costs_a_retry_and_not_a_number(cluster: N
     marker = tmp_path / "killed"
     planned = plan(deadly(marker, once=True), **SAMPLE)
     shards = write_shards(planned, tmp_path / "answers", " There was no poison.")
-    events: list[tuple[int, int, int]] = []
-    total = engine.score_shards(planned, shards, on_shard=lambda *numbers: events.append(numbers))
+    total = Partial.sum(engine.score_shards(planned, shards))
     assert marker.exists()
-    assert [done for done, _, _ in events] == [1, 2, 3, 4, 5, 6, 7]
-    assert events[-1][-1] == planned.attempts().height
+    assert total.values.matching.read == planned.attempts().height
     assert ray.is_initialized(), "a Ray that was there before is left as it is"
-    assert total.result().to_dict() == score_shards(planned, shards).result().to_dict()
+    assert total.result().to_dict() == Partial.sum(score_shards(planned, shards)).result().to_dict()
     assert total.setup == planned.setup
 
 
@@ -142,13 +141,13 @@ def test_a_task_that_always_kills_its_worker_is_given_up(
     planned = plan(deadly(tmp_path / "killed", once=False), **SAMPLE)
     shards = write_shards(planned, tmp_path / "answers", " There was poison.")
     with pytest.raises(StorageError, match="Ray lost a task 1 times, and it was given up"):
-        engine.score_shards(planned, shards[:1])
+        next(engine.score_shards(planned, shards[:1]))
 
 
 def test_a_wrong_file_is_named_as_in_one_process(cluster: None, shards: list[Path]) -> None:
     shards[3].write_text("no Parquet")
     with pytest.raises(BadFile, match=r"3\.parquet cannot be read as Parquet") as refused:
-        engine.score_shards(plan(HIRING, **SAMPLE), shards)
+        list(engine.score_shards(plan(HIRING, **SAMPLE), shards))
     assert "Traceback" not in str(refused.value)
 
 
@@ -173,4 +172,4 @@ def test_an_address_that_is_not_ray_is_refused_soon(monkeypatch: pytest.MonkeyPa
 def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"pip install 'equipoise\[ray\]'"):
-        engine.score_shards(plan(HIRING, **SAMPLE), [])
+        next(engine.score_shards(plan(HIRING, **SAMPLE), []))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from equipoise.cli.output import note
 from equipoise.runs.ask import events
 
 if TYPE_CHECKING:
-    from equipoise.answers.parts import OnShard
+    from equipoise.measuring.partials import Partial
     from equipoise.runs.ask.events import Event, OnEvent, RunProgress
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -60,18 +60,16 @@ def show_progress() -> Iterator[OnEvent]:
         yield on_event
 
 
-@contextmanager
-def show_shards() -> Iterator[OnShard]:
-    """Show how many files are done while the body runs."""
-    started = time.monotonic()
+def show_shards(partials: Iterable[Partial], files: int) -> Iterator[Partial]:
+    """The same partials; how many files are done is shown as they come."""
+    started, answers = time.monotonic(), 0
     with _display() as update:
-
-        def on_shard(done: int, files: int, answers: int) -> None:
+        for done, partial in enumerate(partials, 1):
+            answers += partial.values.matching.read
             seconds = (time.monotonic() - started) / done * (files - done)
             state = f"{done:,}/{files:,} files · {answers:,} answers"
             update(done, files, f"{state} · {events.describe_duration(seconds)} left")
-
-        yield on_shard
+            yield partial
 
 
 @contextmanager

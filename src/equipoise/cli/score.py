@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -56,6 +57,8 @@ def command(
     from equipoise.answers import files as answer_files
     from equipoise.answers import matching
     from equipoise.answers import score as scoring
+    from equipoise.cli.progress import show_shards
+    from equipoise.measuring.partials import Partial
     from equipoise.measuring.result import Audit
     from equipoise.runs import suites
     from equipoise.runs.ask import events
@@ -64,17 +67,18 @@ def command(
     if engine not in (LOCAL, RAY) and not engine.startswith(f"{RAY}:"):
         raise InputError(f"--engine must be {LOCAL}, {RAY} or {RAY}:ADDRESS. Got {engine!r} instead.")
     paths, names = _find_files(files), given.column_names()
-    total = None
+    shards = None
     if any(path.suffix == PARTIAL for path in paths):
         is_told = bool(given.keys() - {"allow_missing"} or probe or suite or engine != LOCAL)
-        total = _add_partials(paths, is_told=is_told)
+        shards = _read_partials(paths, is_told=is_told)
     else:
         chosen = given.one_probe(probe).read_by(given.get("reading"))
         parameters = given.parameters([chosen])
         (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, repeated=suite is not None)
         are_lines = paths == files and not any(path.suffix.lower() == PARQUET for path in paths)
         if partial is not None or engine != LOCAL or not (are_lines or len(paths) == 1):
-            total = _score_shards(planned, paths, names, engine)
+            shards = _score_shards(planned, paths, names, engine)
+    total = Partial.sum(show_shards(shards, len(paths))) if shards else None
     if total is not None and not total.values.matching.read:
         raise NoAnswers(", ".join(map(str, files)))
     if total is not None and partial is not None:
@@ -176,20 +180,20 @@ def read(
             console.print(f"{number:>5}  {one.label or 'undetected':<10}  {words}", soft_wrap=True, markup=False)
 
 
-def _find_files(files: list[Path]) -> list[Path]:
+def _find_files(sources: list[Path]) -> list[Path]:
     """The files that are named, in folders, or meant by patterns; what is left out of a folder is said."""
     from equipoise.answers import parts
 
-    if left_out := parts.find_left_out(files):
+    files, left_out = parts.find_shards(sources)
+    if left_out:
         shown = ", ".join(path.name for path in left_out[:5]) + (", …" if len(left_out) > 5 else "")
         note(f"left out: {shown} (in a folder, files that end with {', '.join(parts.ENDINGS)} are read)")
-    return parts.find_shards(files)
+    return files
 
 
-def _add_partials(paths: list[Path], *, is_told: bool) -> Partial:
-    """The sum of partials. Nothing else may be said of them: they know their probe and parameters."""
-    from equipoise.answers import parts
-    from equipoise.cli.progress import show_shards
+def _read_partials(paths: list[Path], *, is_told: bool) -> Iterator[Partial]:
+    """The partials. Nothing else may be said of them: they know their probe and parameters."""
+    from equipoise.measuring.partials import Partial
 
     if not all(path.suffix == PARTIAL for path in paths):
         raise InputError(f"Answers and partials ({PARTIAL}) cannot be mixed. Make partials of the answers: --partial")
@@ -197,21 +201,18 @@ def _add_partials(paths: list[Path], *, is_told: bool) -> Partial:
         raise InputError(
             "Partials know their probe, parameters and reading, and are added here. Leave out the options that say it."
         )
-    with show_shards() as on_shard:
-        return parts.read_partials(paths, on_shard)
+    return map(Partial.read, paths)
 
 
-def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engine: str) -> Partial:
+def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engine: str) -> Iterator[Partial]:
     from equipoise.answers import parts
-    from equipoise.cli.progress import show_shards
     from equipoise.engines import ray
 
-    with show_shards() as on_shard:
-        if engine == LOCAL:
-            return parts.score_shards(planned, paths, names, on_shard)
-        address = engine.partition(":")[2] or None
-        with redirect_stdout(sys.stderr):  # there Ray would write of workers that died
-            return ray.score_shards(planned, paths, names, on_shard, address=address)
+    if engine == LOCAL:
+        yield from parts.score_shards(planned, paths, names)
+        return
+    with redirect_stdout(sys.stderr):  # there Ray would write of workers that died
+        yield from ray.score_shards(planned, paths, names, address=engine.partition(":")[2] or None)
 
 
 def _note_matching(found: Matching, repetitions: int) -> None:

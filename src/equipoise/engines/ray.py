@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from equipoise.answers.files import NO_NAMES, Names
-from equipoise.answers.parts import OnShard, PartScorer, report_shards
+from equipoise.answers.parts import PartScorer
 from equipoise.errors import EndpointError, EquipoiseError, InputError, StorageError
 from equipoise.measuring.partials import Partial, Values
 from equipoise.measuring.plan import Plan, plan
@@ -37,30 +37,22 @@ FRAME_HEADER, SETTINGS_FRAME = 9, b"\x04"
 
 
 def score_shards(
-    planned: Plan,
-    files: Sequence[Path],
-    names: Names = NO_NAMES,
-    on_shard: OnShard | None = None,
-    *,
-    address: str | None = None,
-) -> Partial:
-    """The partial of all files. Without an address: on a Ray that runs already, or on one of this machine."""
+    planned: Plan, files: Sequence[Path], names: Names = NO_NAMES, *, address: str | None = None
+) -> Iterator[Partial]:
+    """The partial of each file, as they come: one task per file.
+
+    Without an address: on a Ray that runs already, or on one of this machine.
+    """
     ray = _import_ray()
     with _connect(ray, address), _translate_errors(ray):
-        partials = _score_files(ray, planned, [path.absolute() for path in files], names)
-        return Partial.sum(report_shards(partials, len(files), on_shard))
-
-
-def _score_files(ray: Any, planned: Plan, files: Sequence[Path], names: Names) -> Iterator[Partial]:
-    """The partial of each file, as they come: one task per file."""
-    # As bytes, so that a worker makes the plan once and not for each task.
-    asked = ray.put(ray.cloudpickle.dumps((planned.probe, dict(planned.parameters))))
-    score = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_score_file)
-    under_way = [score.remote(asked, str(path), dict(names)) for path in files]
-    while under_way:
-        (ended,), under_way = ray.wait(under_way, num_returns=1)
-        values, attempts = ray.get(ended)
-        yield Partial(setup=planned.setup, values=values, attempts=attempts)
+        # As bytes, so that a worker makes the plan once and not for each task.
+        asked = ray.put(ray.cloudpickle.dumps((planned.probe, dict(planned.parameters))))
+        score = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_score_file)
+        under_way = [score.remote(asked, str(path.absolute()), dict(names)) for path in files]
+        while under_way:
+            (ended,), under_way = ray.wait(under_way, num_returns=1)
+            values, attempts = ray.get(ended)
+            yield Partial(setup=planned.setup, values=values, attempts=attempts)
 
 
 # What workers do
