@@ -20,9 +20,9 @@ import polars as pl
 
 from benchmarks.processes import measure_time, print_result
 from equipoise.answers.files import read_tables
-from equipoise.answers.parts import score_shards
 from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_tables
+from equipoise.answers.shards import score_shards
 from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan, plan
 from equipoise.models.protocol import Reply

@@ -18,8 +18,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from equipoise.answers.parts import score_part as score_part
     from equipoise.answers.score import score as score
+    from equipoise.answers.shards import score_part as score_part
     from equipoise.authoring import Probe as Probe
     from equipoise.errors import EquipoiseError as EquipoiseError
     from equipoise.measuring.compare import Comparison as Comparison
@@ -60,7 +60,7 @@ _MODULES = {
     "runs.run": ("Run",),
     "runs.spec": ("RunSpec",),
     "answers.score": ("score",),
-    "answers.parts": ("score_part",),
+    "answers.shards": ("score_part",),
     "report.html.write": ("write_report",),
     "report.charts.plot": ("plot",),
     "report.charts.drawing": ("Drawing",),

@@ -16,7 +16,7 @@ import pytest
 import equipoise
 from calling import Command, output
 from equipoise.answers.files import Names
-from equipoise.answers.parts import score_shards
+from equipoise.answers.shards import score_shards
 from equipoise.cli import progress
 from equipoise.engines import ray as ray_engine
 from equipoise.measuring.partials import Partial

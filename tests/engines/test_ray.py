@@ -21,7 +21,7 @@ import pytest
 
 import equipoise
 from calling import exit_code
-from equipoise.answers.parts import score_shards
+from equipoise.answers.shards import score_shards
 from equipoise.authoring import Probe
 from equipoise.engines import ray as engine
 from equipoise.errors import BadFile, EndpointError, InputError, StorageError

@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.authoring import GENDER, LABEL, PROMPT
 from equipoise.measuring.clusters import FEW_CLUSTERS
-from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.measure import Batch, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
@@ -48,7 +48,7 @@ def labelled(prompts: pl.DataFrame, labels: Any) -> pl.DataFrame:
 
 
 def result_of(planned: Plan, attempts: pl.DataFrame, prompts: pl.DataFrame) -> Result:
-    return measure(planned.setup, lambda: [Part(prompts.drop(PROMPT), attempts)])
+    return measure(planned.setup, lambda: [Batch(prompts.drop(PROMPT), attempts)])
 
 
 def test_items_of_one_question_do_not_speak_for_other_questions(planned: Plan) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 
 import equipoise
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.measure import Batch, measure
 from equipoise.measuring.plan import plan
 from equipoise.measuring.summarise import item_rows, statistics
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, MetricKey, Status
@@ -101,8 +101,8 @@ def test_the_arm_is_part_of_the_id_of_a_prompt() -> None:
 REPEATED = plan(ORDER_PROBE, repeat=2)
 
 
-def parts() -> Iterator[Part]:
-    """The plan in three parts. Only the last holds prompts on "trade"; no attempt at the first prompt is there."""
+def batches() -> Iterator[Batch]:
+    """The plan in three batches. Only the last holds prompts on "trade"; no attempt at the first prompt is there."""
     prompts = REPEATED.prompts().sort("topic", ITEM, "order")
     attempts = prompts.join(pl.DataFrame({REPETITION: [1, 2]}), how="cross").sort("topic", ITEM, "order", REPETITION)
     outcomes = pl.DataFrame(
@@ -113,13 +113,13 @@ def parts() -> Iterator[Part]:
     )
     evaluated = evaluate(ORDER_PROBE.detector, attempts.hstack(outcomes))[2:]
     for items in (range(4), range(4, 10), range(10, SIZE)):
-        part = prompts[2 * items[0] : 2 * items[-1] + 2].drop(PROMPT)
-        yield Part(part, evaluated.join(part.select(ID), on=ID, how="semi", maintain_order="left").drop(PROMPT))
+        batch = prompts[2 * items[0] : 2 * items[-1] + 2].drop(PROMPT)
+        yield Batch(batch, evaluated.join(batch.select(ID), on=ID, how="semi", maintain_order="left").drop(PROMPT))
 
 
 def test_coverage_is_counted_by_the_arm() -> None:
-    assert [part.prompts["topic"].unique().to_list() for part in parts()] == [["care"], ["care"], ["trade"]]
-    coverage = measure(REPEATED, parts).coverage
+    assert [batch.prompts["topic"].unique().to_list() for batch in batches()] == [["care"], ["care"], ["trade"]]
+    coverage = measure(REPEATED, batches).coverage
     counts = {group: {name: count for name, count in counts.items() if count} for group, counts in coverage.items()}
     # Of four attempts in turn one is a yes, one a truncated no, one undetected, one failed; the first two are missing.
     assert counts == {
@@ -134,8 +134,8 @@ def test_coverage_is_counted_by_the_arm() -> None:
 
 
 def test_parts_give_the_same_result_as_the_whole() -> None:
-    whole = Part(pl.concat([part.prompts for part in parts()]), pl.concat([part.attempts for part in parts()]))
-    assert measure(REPEATED, parts).to_dict() == measure(REPEATED, lambda: [whole]).to_dict()
+    whole = Batch(pl.concat([batch.prompts for batch in batches()]), pl.concat([batch.attempts for batch in batches()]))
+    assert measure(REPEATED, batches).to_dict() == measure(REPEATED, lambda: [whole]).to_dict()
 
 
 def test_an_arm_that_is_not_planned_is_counted_as_nothing() -> None:

@@ -16,7 +16,7 @@ from equipoise.detect import Detector
 from equipoise.errors import BadFile
 from equipoise.measuring.accuracy import find_labels
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.measure import Batch, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Matching, Result
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION
@@ -38,7 +38,7 @@ def score_tables(planned: Plan, tables: Iterable[pl.DataFrame]) -> Result:
     indexed = IndexedPlan(planned)
     answers = indexed.evaluate(tables)
     refuse_nothing_matched(answers.matching)
-    return measure(planned.setup, lambda: (joined.part for joined in indexed.join(answers)), answers.matching)
+    return measure(planned.setup, lambda: (joined.batch for joined in indexed.join(answers)), answers.matching)
 
 
 class EvaluatedAnswers(NamedTuple):
@@ -50,10 +50,10 @@ class EvaluatedAnswers(NamedTuple):
     matching: Matching
 
 
-class JoinedPart(NamedTuple):
+class JoinedBatch(NamedTuple):
     """Some prompts with the attempts at them, and the place of each attempt's prompt among these prompts."""
 
-    part: Part
+    batch: Batch
     places: pl.Series
 
 
@@ -94,7 +94,7 @@ class IndexedPlan:
             assigned = assigned.with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias(ROW))
         return EvaluatedAnswers(answers, assigned, matching)
 
-    def join(self, answers: EvaluatedAnswers) -> Iterator[JoinedPart]:
+    def join(self, answers: EvaluatedAnswers) -> Iterator[JoinedBatch]:
         """The prompts, whole items at a time, with the evaluated attempts at them."""
         bounds = np.searchsorted(answers.assigned[PLACE].to_numpy(), self._starts)
         batches = self._kept or (prompts.drop(PROMPT) for prompts in self.planned.batches(items=self.items))
@@ -103,7 +103,7 @@ class IndexedPlan:
             places = assigned[PLACE] - self._starts[number]
             outcomes = answers.evaluations[assigned[ROW]].cast({pl.Categorical: pl.String})
             attempts = prompts[places].hstack(assigned.select(REPETITION)).hstack(outcomes)
-            yield JoinedPart(Part(prompts, attempts), places)
+            yield JoinedBatch(Batch(prompts, attempts), places)
 
 
 def _evaluate_compactly(detector: Detector, answers: pl.DataFrame) -> pl.DataFrame:

@@ -182,12 +182,12 @@ def read(
 
 def _find_files(sources: list[Path]) -> list[Path]:
     """The files that are named, in folders, or meant by patterns; what is left out of a folder is said."""
-    from equipoise.answers import parts
+    from equipoise.answers import shards
 
-    files, left_out = parts.find_shards(sources)
+    files, left_out = shards.find_shards(sources)
     if left_out:
         shown = ", ".join(path.name for path in left_out[:5]) + (", …" if len(left_out) > 5 else "")
-        note(f"left out: {shown} (in a folder, files that end with {', '.join(parts.ENDINGS)} are read)")
+        note(f"left out: {shown} (in a folder, files that end with {', '.join(shards.ENDINGS)} are read)")
     return files
 
 
@@ -205,11 +205,11 @@ def _read_partials(paths: list[Path], *, is_told: bool) -> Iterator[Partial]:
 
 
 def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engine: str) -> Iterator[Partial]:
-    from equipoise.answers import parts
+    from equipoise.answers import shards
     from equipoise.engines import ray
 
     if engine == LOCAL:
-        yield from parts.score_shards(planned, paths, names)
+        yield from shards.score_shards(planned, paths, names)
         return
     with redirect_stdout(sys.stderr):  # there Ray would write of workers that died
         yield from ray.score_shards(planned, paths, names, address=engine.partition(":")[2] or None)

@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from equipoise.answers.files import NO_NAMES, Names
-from equipoise.answers.parts import PartScorer
+from equipoise.answers.shards import PartScorer
 from equipoise.errors import EndpointError, EquipoiseError, InputError, StorageError
 from equipoise.measuring.partials import Partial, Values
 from equipoise.measuring.plan import Plan, plan

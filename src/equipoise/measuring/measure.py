@@ -37,13 +37,13 @@ ALL = "all"
 """The group of all attempts."""
 _COLUMN, _GROUP = "column of arms", "arm"
 _FLAGS = (EVALUATION_FAILED, FOR_JUDGE, JUDGED, READ_DIFFERENTLY)
-PARTS_MERGED_AT_ONCE = 20
-"""To merge the cells of each part with all before it takes ten times as long for ten million answers."""
+BATCHES_MERGED_AT_ONCE = 20
+"""To merge the cells of each batch with all before it takes ten times as long for ten million answers."""
 MAX_ATTEMPTS_IN_MEMORY = 250_000
 """A result keeps up to this many evaluated attempts. More are evaluated again when they are looked at."""
 
 
-class Part(NamedTuple):
+class Batch(NamedTuple):
     """Some of the prompts of a plan, whole items, and the evaluated attempts at them."""
 
     prompts: pl.DataFrame
@@ -52,11 +52,11 @@ class Part(NamedTuple):
 
 def measure(
     setup: Setup,
-    parts: Callable[[], Iterable[Part]],
+    batches: Callable[[], Iterable[Batch]],
     matching: Matching = NOTHING_MATCHED,
     looks: Sequence[int] = (),
 ) -> Result:
-    """Measure evaluated attempts part by part, so that the whole need not be in memory.
+    """Measure evaluated attempts batch by batch, so that the whole need not be in memory.
 
     `looks` are the sizes at which a run looks that stops when its marks are certain: its intervals are wider.
     """
@@ -64,9 +64,9 @@ def measure(
     tables: list[pl.DataFrame] = []
     slices, coverage, selections = [], [], []
     kept: list[pl.DataFrame] | None = []
-    for prompts, attempts in parts():
+    for prompts, attempts in batches():
         tables.append(cells(item_rows(probe, attempts)))
-        if len(tables) >= PARTS_MERGED_AT_ONCE:
+        if len(tables) >= BATCHES_MERGED_AT_ONCE:
             tables = [merge_cells(tables)]
         slices.append(prompts.select(probe.slices).unique())
         coverage.append(_count_attempts(probe, prompts, attempts, setup.repetitions))
@@ -94,12 +94,12 @@ def measure(
         coverage=_add_coverage(probe, coverage),
         matching=matching,
         selections=fold_selections(probe, selections),
-        attempts=partial(_find_answers, parts) if kept is None else pl.concat(kept),
+        attempts=partial(_find_answers, batches) if kept is None else pl.concat(kept),
     )
 
 
-def _find_answers(parts: Callable[[], Iterable[Part]]) -> Iterator[pl.DataFrame]:
-    return (attempts.filter(is_measured()) for _, attempts in parts())
+def _find_answers(batches: Callable[[], Iterable[Batch]]) -> Iterator[pl.DataFrame]:
+    return (attempts.filter(is_measured()) for _, attempts in batches())
 
 
 def _count_attempts(probe: Probe, prompts: pl.DataFrame, attempts: pl.DataFrame, repetitions: int) -> pl.DataFrame:
@@ -122,10 +122,10 @@ def _count_attempts(probe: Probe, prompts: pl.DataFrame, attempts: pl.DataFrame,
     return pl.concat(tables)
 
 
-def _add_coverage(probe: Probe, parts: Iterable[pl.DataFrame]) -> dict[str, dict[str, int]]:
-    """The counts of all parts. The states of a group add up to its plan: an attempt that is not there is pending."""
+def _add_coverage(probe: Probe, batches: Iterable[pl.DataFrame]) -> dict[str, dict[str, int]]:
+    """The counts of all batches. The states of a group add up to its plan: an attempt that is not there is pending."""
     ended = pl.sum_horizontal(status.value for status in Status if status is not Status.PENDING)
-    total = pl.concat(list(parts)).group_by(_COLUMN, _GROUP).sum().sort(_COLUMN, _GROUP)
+    total = pl.concat(list(batches)).group_by(_COLUMN, _GROUP).sum().sort(_COLUMN, _GROUP)
     pending = (pl.col("planned") - ended).alias(Status.PENDING.value)
     found = {row.pop(_GROUP): row for row in total.drop(_COLUMN).with_columns(pending).to_dicts()}
     nothing = dict.fromkeys(found[ALL], 0)
@@ -136,10 +136,10 @@ def _add_coverage(probe: Probe, parts: Iterable[pl.DataFrame]) -> dict[str, dict
 # The same answers by the other reading: a number that depends on the reading should be seen to.
 
 
-def measure_other_reading(setup: Setup, parts: Callable[[], Iterable[pl.DataFrame]]) -> Result | None:
+def measure_other_reading(setup: Setup, batches: Callable[[], Iterable[pl.DataFrame]]) -> Result | None:
     """The result by the other detector of a probe, without slices and clusters; None where there is only one.
 
-    Each part holds attempts of whole items with their prompts, answers and what the setup's own reading found in them.
+    Each batch holds attempts of whole items with their prompts, answers and what the setup's own reading found in them.
     How many answers the two read differently is counted in the coverage.
     """
     reading = setup.probe.other_reading
@@ -148,18 +148,18 @@ def measure_other_reading(setup: Setup, parts: Callable[[], Iterable[pl.DataFram
     probe = replace(setup.probe.read_by(reading), slices=(), clusters=())
     # What a judge said belongs to neither reading.
     other = replace(setup, probe=probe, judge=None)
-    return measure(other, lambda: (_read_again(setup, probe, part) for part in parts()))
+    return measure(other, lambda: (_read_again(setup, probe, batch) for batch in batches()))
 
 
-def _read_again(setup: Setup, other: Probe, part: pl.DataFrame) -> Part:
+def _read_again(setup: Setup, other: Probe, batch: pl.DataFrame) -> Batch:
     """Attempts by the other reading, and whether both give different decided labels, numbers or counts."""
     detector = setup.probe.detector
-    attempts = part.drop(*detector.columns, EVALUATION_FAILED, strict=False)
-    before = evaluate(detector, attempts) if setup.judge else part
+    attempts = batch.drop(*detector.columns, EVALUATION_FAILED, strict=False)
+    before = evaluate(detector, attempts) if setup.judge else batch
     after = evaluate(other.detector, attempts).drop(PROMPT)
     first, second = before.select(_outcomes(setup.probe)), after.select(_outcomes(other))
     different = pl.any_horizontal(first[name].ne_missing(second[name]) for name in {*first.columns} & {*second.columns})
-    return Part(after.unique(ID, maintain_order=True), after.with_columns(different.alias(READ_DIFFERENTLY)))
+    return Batch(after.unique(ID, maintain_order=True), after.with_columns(different.alias(READ_DIFFERENTLY)))
 
 
 def _outcomes(probe: Probe) -> list[pl.Expr]:

@@ -28,7 +28,7 @@ from equipoise.authoring import Probe
 from equipoise.errors import BadFile, EquipoiseError, InputError, IntegrityError, StorageError
 from equipoise.measuring import plan as plans
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.measure import Batch, measure
 from equipoise.measuring.plan import Plan, Setup, list_differences, number_items, plan
 from equipoise.measuring.result import NOTHING_MATCHED, Matching, Result
 from equipoise.schema import (
@@ -113,8 +113,8 @@ class Partial:
         if different := self.values.list_differences(_describe(planned)):
             raise IntegrityError(f"The plan of {self.setup.probe.name} is not what it was: {different}.")
         with _refuse_foreign("A partial"):
-            parts = partial(_join, planned, planned.make, self.attempts)
-            result = measure(self.setup, parts, self.values.matching)
+            batches = partial(_join, planned, planned.make, self.attempts)
+            result = measure(self.setup, batches, self.values.matching)
         # Only who looks at the attempts needs the ids of their prompts, which take longer than all else.
         return replace(result, attempts=partial(_find_evaluated, planned, self.attempts))
 
@@ -185,7 +185,7 @@ def number_prompts(prompts: pl.DataFrame, first: int) -> pl.Series:
     return (number_items(prompts, first) * PROMPTS_PER_ITEM + place).alias(NUMBER)
 
 
-def _join(planned: Plan, make: Callable[[int, int], pl.DataFrame], attempts: pl.DataFrame) -> Iterator[Part]:
+def _join(planned: Plan, make: Callable[[int, int], pl.DataFrame], attempts: pl.DataFrame) -> Iterator[Batch]:
     """The prompts of the plan, made so, whole items at a time, with the attempts at them."""
     numbers, size = attempts[NUMBER].to_numpy(), max(1, plans.ITEMS_PER_BATCH // planned.repetitions)
     for first in range(0, planned.items, size):
@@ -195,11 +195,11 @@ def _join(planned: Plan, make: Callable[[int, int], pl.DataFrame], attempts: pl.
         some = attempts[start:end].with_columns(pl.selectors.enum().cast(pl.String))
         joined = prompts.join(some, on=NUMBER, maintain_order="left_right").drop(NUMBER)
         _require(joined.height == some.height, "attempts that are not planned")
-        yield Part(prompts.drop(NUMBER), joined)
+        yield Batch(prompts.drop(NUMBER), joined)
 
 
 def _find_evaluated(planned: Plan, attempts: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    return (part.attempts.filter(is_measured()) for part in _join(planned, planned.take, attempts))
+    return (batch.attempts.filter(is_measured()) for batch in _join(planned, planned.take, attempts))
 
 
 def _refuse_repeated(setup: Setup, attempts: pl.DataFrame) -> None:

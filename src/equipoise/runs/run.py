@@ -17,7 +17,7 @@ from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.accuracy import ExamResult
 from equipoise.measuring.evaluate import evaluate, evaluate_judged
-from equipoise.measuring.measure import Part, measure, measure_other_reading
+from equipoise.measuring.measure import Batch, measure, measure_other_reading
 from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.result import ASKED, Audit, Result
 from equipoise.measuring.words import WordComparison, discover_words
@@ -215,7 +215,7 @@ class Run:
             setup = self.setup(probe)
             try:
                 # A partial of the run and not of its path: the file of a temporary run lasts as long as its results.
-                self._results[probe] = measure(setup, partial(self.parts, setup), looks=self.looks(probe))
+                self._results[probe] = measure(setup, partial(self.evaluated_batches, setup), looks=self.looks(probe))
             except ProbeError as error:
                 if self._holds_planned_prompts(setup):
                     raise
@@ -244,12 +244,12 @@ class Run:
         reading = self.reading or self.settings.spec.reading
         return find_setup(planned, known, self.path, reading=reading, judge=self.judge)
 
-    def parts(self, setup: Setup) -> Iterator[Part]:
+    def evaluated_batches(self, setup: Setup) -> Iterator[Batch]:
         """Prompts without their texts, whole items at a time, and what the attempts at them say."""
         with self._open() as file:
             evaluate_them = self._evaluator(setup, file)
             for prompts, answers in file.attempts(setup.probe.name):
-                yield Part(prompts.drop(PROMPT), evaluate_them(answers).drop(PROMPT))
+                yield Batch(prompts.drop(PROMPT), evaluate_them(answers).drop(PROMPT))
 
     def _evaluator(self, setup: Setup, file: RunReader) -> Callable[[pl.DataFrame], pl.DataFrame]:
         """What evaluates attempts that are joined to their prompts: by the detector, and by the verdicts of a judge."""
@@ -296,4 +296,6 @@ def store_labels(file: RunFile, probes: Iterable[Probe]) -> None:
     with suppress(EquipoiseError):
         run = Run(file.path, probes, checked=True)
         setups = [run.setup(name) for name in run.planned]
-        file.replace_labels((setup.probe, (part.attempts for part in run.parts(setup))) for setup in setups)
+        file.replace_labels(
+            (setup.probe, (batch.attempts for batch in run.evaluated_batches(setup))) for setup in setups
+        )

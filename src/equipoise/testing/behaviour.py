@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Metric, Probe
-from equipoise.measuring.measure import Part, measure
+from equipoise.measuring.measure import Batch, measure
 from equipoise.measuring.result import Result
 from equipoise.schema import EVALUATION_FAILED, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, slug
 from equipoise.testing.definition import SAMPLE, Case, are_close, require
@@ -128,8 +128,8 @@ def _exchange_genders(case: Case) -> Result | None:
     else:
         # No pronoun tells the genders apart: what was read is exchanged.
         outcomes = outcomes.with_columns(pl.col(LABEL).replace(OTHER_GENDER))
-    part = Part(prompts, prompts.drop(PROMPT).join(outcomes, on=ID))
-    return measure(case.sample.setup, lambda: [part])
+    batch = Batch(prompts, prompts.drop(PROMPT).join(outcomes, on=ID))
+    return measure(case.sample.setup, lambda: [batch])
 
 
 def _exchange_pronouns(answer: str) -> str:

@@ -82,9 +82,9 @@ def _score(indexed: IndexedPlan, tables: Iterable[pl.DataFrame]) -> Partial:
     planned, first = indexed.planned, indexed.items.start
     answers = indexed.evaluate(tables)
     attempts = []
-    for part, places in indexed.join(answers):
-        attempts.append(part.attempts.hstack([number_prompts(part.prompts, first)[places]]))
-        first += part.prompts[ITEM].n_unique()
+    for batch, places in indexed.join(answers):
+        attempts.append(batch.attempts.hstack([number_prompts(batch.prompts, first)[places]]))
+        first += batch.prompts[ITEM].n_unique()
     return make_partial(planned, answers.matching, attempts)
 
 

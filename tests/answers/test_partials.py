@@ -15,7 +15,7 @@ import pytest
 
 import equipoise
 from equipoise.answers import score
-from equipoise.answers.parts import PartScorer, score_part
+from equipoise.answers.shards import PartScorer, score_part
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, IntegrityError, StorageError
 from equipoise.measuring import partials
