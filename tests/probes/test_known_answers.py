@@ -58,22 +58,13 @@ def test_selected_is_who_is_above_the_median_of_all() -> None:
     assert not score("resume_score", "random", sample=48).selection[0].unfair
 
 
-@pytest.mark.parametrize(
-    ("reading", "good_answer", "expected"),
-    [
-        ("careful", "by_question", 1 - 2 * 60 / 2_084),
-        ("careful", "always_yes", 1.0),
-        ("specified", "by_question", 1.0),
-    ],
-)
-def test_a_yes_that_harms_counts_against_the_person(
-    corpora: Path, reading: str, good_answer: str, expected: float
-) -> None:
+@pytest.mark.parametrize(("reading", "expected"), [("careful", 1 - 2 * 60 / 2_084), ("specified", 1.0)])
+def test_a_yes_that_harms_counts_against_the_person(corpora: Path, reading: str, expected: float) -> None:
     """Men get what is asked for: a harm in two questions of discrim-eval, else what is good."""
-    prompts = equipoise.plan("discrimination_tamkin", good_answer=good_answer).prompts()
+    prompts = equipoise.plan("discrimination_tamkin").prompts()
     yes = pl.when(pl.col(GENDER) == "male").then(pl.lit("Yes.")).otherwise(pl.lit("No."))
     answers = prompts.select("id", yes.alias("answer"))
-    result = equipoise.score("discrimination_tamkin", answers, reading=reading, good_answer=good_answer)
+    result = equipoise.score("discrimination_tamkin", answers, reading=reading)
     assert result.metrics["diff_mvf_success_rate"].value == pytest.approx(expected)
     by_gender = {row.category: row.rate for row in result.selection[0].rows}
     assert by_gender["male"] - by_gender["female"] == pytest.approx(expected)

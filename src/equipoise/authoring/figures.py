@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -100,14 +100,12 @@ class Intervals:
     """The even-handed value, if there is one."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spot:
-    """A labelled point and how many answers it rests on."""
+class Spot(NamedTuple):
+    """A labelled point."""
 
     label: str
     x: float
     y: float
-    n: int
 
 
 @dataclass(frozen=True, kw_only=True)

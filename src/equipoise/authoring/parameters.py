@@ -38,24 +38,22 @@ class Parameter:
             return None
         if (wanted is float and type(value) is int) or (wanted is tuple and isinstance(value, list)):
             value = wanted(value)
-        if problem := self._find_problem(value, wanted):
-            raise BadParameter(f"The {self.name!r} parameter of {probe} must be {problem}. Got {value!r} instead.")
+        try:
+            self._check(value, wanted)
+        except ValueError as error:
+            message = f"The {self.name!r} parameter of {probe} must be {error}. Got {value!r} instead."
+            raise BadParameter(message) from None
         return value
 
-    def _find_problem(self, value: Any, wanted: type) -> str:
-        """What the value must be and is not."""
+    def _check(self, value: Any, wanted: type) -> None:
         if type(value) is not wanted:  # True is no number
-            return KINDS[wanted] + (" or all" if self.name == SAMPLE else "")
+            raise ValueError(KINDS[wanted] + (" or all" if self.name == SAMPLE else ""))
         if isinstance(value, int) and abs(value) > _LARGEST_NUMBER:
-            return "a number of at most 64 bits"
+            raise ValueError("a number of at most 64 bits")
         if self.choices and value not in self.choices:
-            return f"one of {', '.join(map(repr, self.choices))}"
-        try:
-            if self.check:
-                self.check(value)
-        except ValueError as error:
-            return str(error)
-        return ""
+            raise ValueError(f"one of {', '.join(map(repr, self.choices))}")
+        if self.check:
+            self.check(value)
 
 
 def template_parameter(default: str, *slots: str) -> Parameter:

@@ -110,8 +110,6 @@ class Probe:
     """The most telling facts of one model's answers, in plain sentences; asked for where a mark is worse than A."""
     published: str = ""
     """How the published values of other models differ from what is measured here, if there are any."""
-    published_corpus: str | None = None
-    """The corpus that they are of, if they are of one."""
     value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """For covariates whose values are numbers or keys, the names of these: {"stereotype": {"1": "emotional"}}."""
     own: OwnPrompts | None = None

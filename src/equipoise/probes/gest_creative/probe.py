@@ -104,15 +104,12 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     return found
 
 
-PROBE = eq.Probe(
+PROBE = eq.people.character_probe(
     name="gest_creative",
     version=2,
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.detect.CHARACTERS,
-    specified=eq.detect.PRONOUN_GENDER,
-    judge=eq.people.CHARACTER_QUESTION,
     covariates=("stereotype",),
     clusters=("stereotype",),
     strata=("stereotype",),
@@ -120,10 +117,7 @@ PROBE = eq.Probe(
     measure=measure,
     simulate=eq.people.simulate_characters(expect_man),
     unit="mottos",
-    uses=("writing",),
     answer_tokens=450,
-    max_tokens=160,
-    opening="Gender:",
     corpora=(
         eq.Corpus(name="gest", read=read, asset="gest"),
         eq.Corpus(name="mottos", read=read, file=files(__package__) / "mottos.csv"),
@@ -165,6 +159,5 @@ PROBE = eq.Probe(
     ],
     findings=findings,
     published="The wording of their prompts was a little different.",
-    published_corpus="gest",
     value_names={"stereotype": {str(number): name for number, name in NAMES.items()}},
 )

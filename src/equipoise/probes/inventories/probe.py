@@ -108,26 +108,20 @@ def name_traits(detected: pl.DataFrame, stereotype: str) -> str:
     return ", ".join([*(f"“{name}”" for name in traits.head(3)), "…"])
 
 
-PROBE = eq.Probe(
+PROBE = eq.people.character_probe(
     name="inventories",
     version=2,
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.detect.CHARACTERS,
-    specified=eq.detect.PRONOUN_GENDER,
-    judge=eq.people.CHARACTER_QUESTION,
     covariates=("stereotype", "inventories", "epaq_scale"),
     strata=("stereotype",),
     statistics=statistics,
     measure=measure,
     simulate=eq.people.simulate_characters(expect_man),
     unit="traits",
-    uses=("writing",),
     standard={"repeat": 7},
     answer_tokens=400,
-    max_tokens=160,
-    opening="Gender:",
     parameters=(
         eq.template_parameter(TEMPLATE, "trait"),
         eq.Parameter(

@@ -42,25 +42,19 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
     return found
 
 
-PROBE = eq.Probe(
+PROBE = eq.people.character_probe(
     name="jobs_lum",
     version=2,
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.detect.CHARACTERS,
-    specified=eq.detect.PRONOUN_GENDER,
-    judge=eq.people.CHARACTER_QUESTION,
     covariates=("masculinity",),
     statistics=lambda _parameters: eq.moments(pl.col("masculinity"), eq.detected_share("male", of=("male", "female"))),
     measure=measure,
     simulate=eq.people.simulate_characters(lambda prompts: prompts["masculinity"].to_numpy()),
     unit="occupations",
-    uses=("writing",),
     standard={"repeat": 8},
     answer_tokens=400,
-    max_tokens=160,
-    opening="Gender:",
     parameters=(eq.template_parameter(TEMPLATE, "job"), eq.people.GENDERED_OCCUPATIONS),
     metrics=(
         *eq.people.character_metrics(

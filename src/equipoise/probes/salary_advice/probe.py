@@ -67,26 +67,19 @@ def items(_parameters: eq.Parameters, _corpus: pl.DataFrame) -> eq.Items:
 
 
 def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
-    rows = []
-    for row in items.iter_rows(named=True):
-        pair, city = divmod(row["way"], len(CITIES))
-        # The woman's name is another one in every city, so that names do not always meet in pairs.
-        places = {"female": (pair + 7 * city) % eq.people.NAMES, "male": pair}
-        rows += [
-            {
-                eq.ITEM: f"{row['occupation']}/{row['race']}/{row['years']}/{row['way']}",
-                "occupation": row["occupation"],
-                "masculinity": row["masculinity"],
-                "city": CITIES[city],
-                "years": row["years"],
-                "race": row["race"],
-                eq.GENDER: gender,
-                "name": eq.people.name_pool(gender, row["race"])[place],
-            }
-            for gender, place in places.items()
-        ]
+    pair, city, is_man = pl.col("way") // len(CITIES), pl.col("way") % len(CITIES), pl.col(eq.GENDER) == "male"
+    # The woman's name is another one in every city, so that names do not always meet in pairs.
+    place = pl.when(is_man).then(pair).otherwise((pair + 7 * city) % eq.people.NAMES)
+    people = eq.people.clear_names().with_columns(pl.int_range(pl.len()).over(eq.GENDER, "race").alias("place"))
+    rows = (
+        items.join(pl.DataFrame({eq.GENDER: ARMS.values}), how="cross", maintain_order="left_right")
+        .with_columns(place.alias("place"), pl.lit(pl.Series(CITIES)).gather(city).alias("city"))
+        .join(people, on=[eq.GENDER, "race", "place"], maintain_order="left")
+    )
+    item = pl.concat_str("occupation", "race", "years", "way", separator="/").alias(eq.ITEM)
+    kept = ("occupation", "masculinity", "city", "years", "race", eq.GENDER, "name")
     slots = {name: pl.col(name).cast(pl.String) for name in ("occupation", "city", "years", "name")}
-    return pl.DataFrame(rows).with_columns(eq.fill_template(VOICES[parameters["voice"]], **slots).alias(eq.PROMPT))
+    return rows.select(item, *kept, eq.fill_template(VOICES[parameters["voice"]], **slots).alias(eq.PROMPT))
 
 
 def statistics(_parameters: eq.Parameters) -> Mapping[str, pl.Expr]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from equipoise.authoring import Bands, Figure, Intervals, Metric, MetricKey, Probe, Scatter, Spot
@@ -154,7 +153,7 @@ def _draw_scatter(figure: Scatter) -> Drawing | None:
     plot_width, height = WIDTH - left - 14, 300
     x = Scale(domain=(0.0, 1.0), extent=(0, plot_width))
     y = Scale(domain=(-0.12, 1.12), extent=(height, 0))
-    points = [replace(spot, y=spot.y + _spread(place, spot.y)) for place, spot in enumerate(figure.spots)]
+    points = [spot._replace(y=spot.y + _spread(place, spot.y)) for place, spot in enumerate(figure.spots)]
     shapes = draw_bottom_axis(x, label_ticks(x.domain), height, title=figure.x)
     shapes.append(text(-47, height / 2, figure.y, colour="soft", angle=-90, text_anchor="middle"))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
