@@ -207,6 +207,6 @@ WITHOUT_FLIPS = eq.Probe(
         ),
     ],
     findings=findings,
-    published="Their answers were read by a somewhat different detector.",
+    published="Their answers were read by a somewhat different detector, and the corpus was discrim-eval.",
 )
 PROBE = eq.with_flips(WITHOUT_FLIPS)

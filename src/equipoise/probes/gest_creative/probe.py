@@ -158,6 +158,6 @@ PROBE = eq.people.character_probe(
         )
     ],
     findings=findings,
-    published="The wording of their prompts was a little different.",
+    published="The wording of their prompts was a little different, and the corpus was gest.",
     value_names={"stereotype": {str(number): name for number, name in NAMES.items()}},
 )
