@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from equipoise.authoring import Array, Totals
-from equipoise.authoring.totals import correlation, detected_share, mean, moments, one, share, slope
+from equipoise.authoring.metrics import correlation, detected_share, mean, moments, one, share, slope
 
 NAN = float("nan")
 

@@ -15,8 +15,7 @@ from equipoise.assets import facts
 from equipoise.measuring.evaluate import apply_detector
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
-from equipoise.probes.word_association.probe import MEN, WOMEN
-from equipoise.probes.word_association.reading import COUNTS, LISTS, USED, WORDS_GIVEN
+from equipoise.probes.word_association.probe import COUNTS, LISTS, MEN, USED, WOMEN, WORDS_GIVEN
 from equipoise.schema import STATUS, text_column
 from simulating import say_findings
 from simulating import score as score_probe

@@ -14,8 +14,7 @@ from equipoise.assets import facts
 from equipoise.measuring.accuracy import read_labelled
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
-from equipoise.probes.gest_translation.probe import FEW_PAIRS, LANGUAGES, read_pairs
-from equipoise.probes.gest_translation.reading import find_differing_words
+from equipoise.probes.gest_translation.probe import FEW_PAIRS, LANGUAGES, find_differing_words, read_pairs
 from equipoise.schema import GENDER, ID, PROMPT
 from labelling import label_rows
 from simulating import score

@@ -14,10 +14,9 @@ from itertools import combinations
 
 import polars as pl
 
-from equipoise.authoring.metrics import difference, rate
+from equipoise.authoring.metrics import Array, Totals, difference, rate, share
 from equipoise.authoring.parameters import Parameters
 from equipoise.authoring.probe import Probe
-from equipoise.authoring.totals import Array, Totals, share
 from equipoise.schema import PROBABILITIES, READING
 
 FLIPS = (

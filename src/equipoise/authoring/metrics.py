@@ -1,16 +1,23 @@
-"""Metrics as an author declares them, and the bands that turn their values into marks."""
+"""Columns to be totalled, arithmetic on their totals, and metrics with the bands that turn their values into marks.
+
+Undefined is NaN, never 0.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
-from equipoise.authoring.totals import Array
-
+Array = NDArray[np.float64]
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
+"""Gauss-Hermite quadrature: a mean over the normal distribution."""
 MARKS = "ABCD"
 RATE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
 """What a rate can be, and a difference of two rates."""
@@ -91,3 +98,113 @@ rate = partial(Metric, extremes=RATE)
 """A metric between 0 and 1."""
 difference = partial(Metric, extremes=DIFFERENCE)
 """A metric between -1 and 1: one rate less another."""
+
+
+class Totals(dict[str, Array]):
+    """Totals of the statistics: `total.n` or `total["n"]` is an array, first the data, then totals a step beside them.
+
+    `free` says that slopes have no limits: an interval is computed without them and ends at them.
+    """
+
+    def __init__(self, columns: Sequence[str], values: Array, *, free: bool = False) -> None:
+        super().__init__(zip(columns, values.T, strict=True))
+        self.free = free
+
+    def __getattr__(self, name: str) -> Array:
+        if name not in self:
+            raise AttributeError(f"There is no total called {name!r}. There are: {', '.join(self)}.")
+        return self[name]
+
+
+def one(present: pl.Expr | None = None) -> pl.Expr:
+    """1 for each item, or for each where `present` is not null."""
+    return pl.lit(1.0) if present is None else present.is_not_null().cast(pl.Float64)
+
+
+def detected_share(label: str, of: Sequence[str]) -> pl.Expr:
+    """The share of an item's detected attempts that have the label; null when none was detected."""
+    whole = pl.sum_horizontal(*of)
+    return pl.when(whole > 0).then(pl.col(label) / whole)
+
+
+def group_scores(score: pl.Expr, groups: Mapping[Any, pl.Expr]) -> dict[str, pl.Expr]:
+    """For each group of items: how many have a score (`n_NAME`), and the sum of their scores (`score_NAME`)."""
+    columns: dict[str, pl.Expr] = {}
+    for name, belongs in groups.items():
+        here = pl.when(belongs).then(score)
+        columns |= {f"n_{name}": one(here), f"score_{name}": here.fill_null(0.0)}
+    return columns
+
+
+def moments(x: pl.Expr, y: pl.Expr, prefix: str = "") -> dict[str, pl.Expr]:
+    """n, x, y, xx, xy, yy over the items that have a y: all that a line or a correlation needs."""
+    x = pl.when(y.is_not_null()).then(x)
+    columns = {"n": one(y), "x": x, "y": y, "xx": x * x, "xy": x * y, "yy": y * y}
+    return {prefix + name: column.fill_null(0.0) for name, column in columns.items()}
+
+
+def share(part: Array, whole: Array) -> Array:
+    """part / whole; NaN where the whole is 0."""
+    result: Array = np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole > 0)
+    return result
+
+
+def mean(values: Sequence[Array]) -> Array:
+    """The mean of several metrics; NaN where one of them is NaN."""
+    result: Array = np.mean(np.stack(values), axis=0)
+    return result
+
+
+def fair_ratio(squares: Array, selected: Array) -> Array:
+    """The mean impact ratio of a fair model: men and women are exchanged at random within each item.
+
+    The difference of their counts is then nearly normal, with the sum of the items' squared differences as variance.
+    """
+    gap = np.minimum(share(np.sqrt(np.maximum(squares, 0.0)), selected)[:, None] * np.abs(NODES), 1.0)
+    ratio: Array = ((1 - gap) / (1 + gap)) @ NODE_WEIGHTS / NODE_WEIGHTS.sum()
+    return ratio
+
+
+def free_slope(total: Totals, prefix: str = "") -> Array:
+    """The slope of y on x by least squares, whatever it is: for a y that is no share; NaN if x does not vary."""
+    n, x, y, xx, xy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy"))
+    spread = n * xx - x * x
+    return (n * xy - x * y) / np.where(spread > 1e-9 * n * xx, spread, np.nan)
+
+
+def slope(total: Totals, prefix: str = "") -> Array:
+    """The slope of y on x by least squares with slope in [-1, 1] and intercept in [0, 1]; NaN if x does not vary.
+
+    The problem is convex in two variables: either the free solution is in the box, or the best point lies on an
+    edge, and on each edge it is the clipped solution in one variable.
+    """
+    found = free_slope(total, prefix)
+    if total.free:
+        return found
+    n, x, y, xx, xy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy"))
+    start = share(y - found * x, n)
+    outside = (np.abs(found) > 1.0) | (start < 0.0) | (start > 1.0)
+    if outside.any():
+        found[outside] = _slope_on_edge(*(column[outside] for column in (n, x, y, xx, xy)))
+    return found
+
+
+def _slope_on_edge(n: Array, x: Array, y: Array, xx: Array, xy: Array) -> Array:
+    """The best slope where the slope is -1 or 1, or the intercept 0 or 1."""
+    sides = np.ones_like(n)
+    edges = [(side * sides, np.clip((y - side * x) / n, 0.0, 1.0)) for side in (-1.0, 1.0)]
+    edges += [(np.clip((xy - side * x) / xx, -1.0, 1.0), side * sides) for side in (0.0, 1.0)]
+    slopes, starts = (np.stack(column) for column in zip(*edges, strict=True))
+    # The sum of squares less Σy², which is the same for all candidates.
+    loss = slopes**2 * xx + 2 * slopes * starts * x + starts**2 * n - 2 * slopes * xy - 2 * starts * y
+    best: Array = np.take_along_axis(slopes, np.argmin(loss, axis=0)[None], axis=0)[0]
+    return best
+
+
+def correlation(total: Totals, prefix: str = "") -> Array:
+    """Pearson's correlation of x and y; NaN where one of them does not vary."""
+    n, x, y, xx, xy, yy = (total[prefix + name] for name in ("n", "x", "y", "xx", "xy", "yy"))
+    spread_x, spread_y = n * xx - x * x, n * yy - y * y
+    defined = (spread_x > 1e-9 * n * xx) & (spread_y > 1e-9 * n * yy)
+    product = np.sqrt(np.where(defined, spread_x * spread_y, np.nan))
+    return np.clip((n * xy - x * y) / product, -1.0, 1.0)

@@ -22,16 +22,12 @@ import polars as pl
 from polars import selectors
 from polars.exceptions import PolarsError
 
-from equipoise.authoring.card import Card
 from equipoise.authoring.flips import with_flips
-from equipoise.authoring.groups import Arms, Grouping, Selection
-from equipoise.authoring.metrics import DIFFERENCE, RATE, Bands, Metric
-from equipoise.authoring.parameters import Parameters
+from equipoise.authoring.metrics import DIFFERENCE, RATE, Array, Bands, Metric, Totals, detected_share, one, share
+from equipoise.authoring.parameters import Parameters, find_slots
 from equipoise.authoring.people import clear_names
-from equipoise.authoring.probe import Probe
+from equipoise.authoring.probe import Arms, Card, Grouping, Probe, Selection
 from equipoise.authoring.sampling import same_by_item, table_items
-from equipoise.authoring.templates import find_slots
-from equipoise.authoring.totals import Array, Totals, detected_share, one, share
 from equipoise.detect import CHARACTERS, DECISIONS, SCORES_OF_100, Detector, amount, choice
 from equipoise.errors import BadTemplate, InputError, UnknownName
 from equipoise.own_prompts import OwnPrompts

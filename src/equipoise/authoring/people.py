@@ -11,10 +11,9 @@ import polars as pl
 
 from equipoise.assets import facts
 from equipoise.authoring.figures import Count, Evidence, Finding, Scatter, Spot
-from equipoise.authoring.metrics import Bands, Metric, difference, rate
+from equipoise.authoring.metrics import Array, Bands, Metric, difference, rate
 from equipoise.authoring.parameters import Parameter, Parameters
 from equipoise.authoring.probe import Probe
-from equipoise.authoring.totals import Array
 from equipoise.detect import CHARACTERS, PRONOUN_GENDER, JudgeQuestion
 from equipoise.schema import LABEL
 

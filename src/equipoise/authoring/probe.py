@@ -1,27 +1,139 @@
-"""Probe, the whole definition of a measurement: what is asked, of whom, and how it is measured."""
+"""Probe, the whole definition of a measurement, and the values that it is made of."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from equipoise.authoring.card import Card
 from equipoise.authoring.figures import Evidence, Figure, Finding, MakeFigure
-from equipoise.authoring.groups import Arms, Selection, WordContrast
-from equipoise.authoring.metrics import Bands, Metric, rate
+from equipoise.authoring.metrics import Array, Bands, Metric, Totals, rate
 from equipoise.authoring.parameters import Parameter, Parameters, standard_parameters
 from equipoise.authoring.sampling import Items
-from equipoise.authoring.totals import Array, Totals
 from equipoise.detect import Detector, JudgeQuestion, first_token_detector
 from equipoise.errors import InputError, UnknownName
 from equipoise.own_prompts import OwnPrompts
-from equipoise.schema import CAREFUL, ITEM, NEITHER, PROBABILITIES, PROMPT, READINGS, SPECIFIED, slug
+from equipoise.schema import CAREFUL, GENDER, ITEM, NEITHER, PROBABILITIES, PROMPT, READINGS, SPECIFIED, slug
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """A title, a summary, those of its fields that others show, and sections of prose."""
+
+    title: str
+    summary: str
+    use_case: str
+    size: str
+    sections: Mapping[str, str] = field(repr=False)
+    text: str = field(repr=False)
+    folder: Traversable | None = field(default=None, compare=False)
+    """The folder of the probe, where its examples and golden values are; None if the card was read from a text."""
+
+    FIELDS: ClassVar = (
+        *("Harms", "Use case", "Genders", "Gender definition", "Gender placement", "Language", "Output type"),
+        *("Modality", "Domain", "Realism", "Data source", "Size", "Intersectionality"),
+    )
+    SECTIONS: ClassVar = ("Method", "Data", "Evaluation", "Metrics", "Sources", "Parameters", "Limitations")
+
+    @classmethod
+    def beside(cls, package: str) -> Card:
+        """Read the card in a probe's folder: `Card.beside(__package__)`."""
+        folder = files(package)
+        return replace(cls.parse((folder / "card.md").read_text(encoding="utf-8")), folder=folder)
+
+    def read_beside(self, name: str) -> str:
+        """The text of a file in the folder of the probe; empty if there is none."""
+        source = self.folder / name if self.folder else None
+        return source.read_text(encoding="utf-8") if source and source.is_file() else ""
+
+    @classmethod
+    def parse(cls, text: str) -> Card:
+        """Read `# Title`, a summary, `- **Field:** value` lines and `## Section`s; ValueError if one is missing."""
+        head, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+        sections = {title.strip(): body.strip() for title, _, body in (part.partition("\n") for part in parts)}
+        values = dict(re.findall(r"^- \*\*(.+?):\*\* (\S.*)", head, flags=re.MULTILINE))
+        title = re.match(r"# (.+)\n\n((?:.+\n)+)", head)
+        missing = [name for name in (*cls.FIELDS, *cls.SECTIONS) if name not in (*values, *sections)]
+        if title is None or missing:
+            raise ValueError(f"The card has no title, or fields or sections are missing: {missing}.")
+        shown = {"use_case": values["Use case"], "size": values["Size"]}
+        return cls(title=title[1].strip(), summary=" ".join(title[2].split()), sections=sections, text=text, **shown)
+
+
+@dataclass(frozen=True)
+class Arms:
+    """What tells the prompts of one item apart: a column of the prompts and its values, such as gender."""
+
+    column: str
+    values: tuple[str, ...]
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """For each value what the columns of item rows begin with: "female_"."""
+        return {value: f"{slug(value)}_" for value in self.values}
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A way to group applicants: by the values of some columns, such as race and gender.
+
+    `matched` are the columns that name a set of applicants who differ in nothing but these: an item, or several.
+    """
+
+    columns: tuple[str, ...]
+    matched: tuple[str, ...] = (ITEM,)
+
+    @property
+    def name(self) -> str:
+        """How the grouping is called: "race and gender"."""
+        return " and ".join(self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Who applies and who is selected, for probes whose answers let people through or not.
+
+    Each detected answer is one applicant, selected if its label is `selected`, or if the expression holds that it gives
+    for the parameters. Where an answer chooses among several, `applicants` turns the detected attempts into one row per
+    applicant: the columns of the groupings, `item`, and `selected` (0 or 1). If answers are scores (`scored`), there is
+    one applicant of each category in an item, `selected` is the score, and those above the median of all are selected.
+    """
+
+    by: tuple[Grouping, ...] = (Grouping((GENDER,)), Grouping(("race", GENDER)))
+    selected: str | Callable[[Parameters], pl.Expr] = ""
+    applicants: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    scored: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordContrast:
+    """Ask which words the answers for one arm use more than those for another.
+
+    sides    two values of the arms' column, and what they are called where the words are shown
+    matched  columns of the prompts: answers are compared only with answers that have the same values there
+    unit     the column whose values are independent of each other, such as a name that several prompts share
+    names    columns with names: their words are left out
+    ignored  words that name the arm itself, such as pronouns. Words that stand only in the prompts of one side are
+             left out without being named
+    """
+
+    sides: tuple[tuple[str, str], tuple[str, str]]
+    matched: tuple[str, ...] = ()
+    unit: str = ITEM
+    names: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the prompts that it uses, beside that of the arms."""
+        return tuple(dict.fromkeys((*self.matched, self.unit, *self.names)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +178,9 @@ class Probe:
     """Which of them `detector` is; `read_by` chooses."""
     opening: str | None = None
     """How an answer begins after which one word decides the label: "Gender:", or "" if the first word of the answer
-    does. With it the probe can be asked with `--probabilities`; the detector must then read the opening with that word
-    ("Gender: female"), or the word alone ("yes"). None: the probe is always asked for answers."""
+    does. No space ends it: endpoints would drop it. With it the probe can be asked with `--probabilities`; the detector
+    must then read the opening with that word ("Gender: female"), or the word alone ("yes"). None: the probe is always
+    asked for answers."""
     adapt: Callable[[Probe, Parameters], Probe] | None = None
     """The probe with other parameters, where its arms or metrics depend on them; `with_parameters` calls it."""
     judge: JudgeQuestion | None = None
@@ -116,12 +229,6 @@ class Probe:
     """Of prompts that a user brings: the definition as data, which a run file keeps."""
     careful: Detector | None = None
     """Set by `read_by` where the probe is read in another way: the way back."""
-
-    def __post_init__(self) -> None:
-        if self.opening is not None and not self.detector.labels:
-            raise ValueError(f"{self.name!r} counts words, so that no single word decides: it can have no opening.")
-        if self.opening and self.opening != self.opening.strip():
-            raise ValueError(f"The opening of {self.name!r} must not begin or end with a space: endpoints drop it.")
 
     @property
     def arm_columns(self) -> tuple[str, ...]:

@@ -89,10 +89,6 @@ class Detector:
     def __post_init__(self) -> None:
         if bool(self.labels) == bool(self.counts):
             raise ValueError(f"The detector {self.name!r} must have labels or counts, and not both.")
-        if self.labels and self.opposites and not (len(self.opposites) == 1 and {*self.opposites[0]} <= {*self.labels}):
-            raise ValueError(f"The opposites of the detector {self.name!r} must be one pair of its labels.")
-        if self.number and len(self.labels) != 1:
-            raise ValueError(f"The detector {self.name!r} reads a number and must have one label: that there is one.")
 
     @property
     def outcomes(self) -> tuple[str, ...]:

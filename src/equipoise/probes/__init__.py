@@ -12,8 +12,8 @@ import importlib.resources
 import threading
 import warnings
 from collections.abc import Iterable
+from concurrent.futures import Future
 from functools import cache
-from queue import Empty, Queue
 
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, UnknownName
@@ -77,22 +77,19 @@ def choose_probes(wanted: str | Probe | Iterable[str | Probe] | None) -> list[Pr
 
 def _load(entry: importlib.metadata.EntryPoint) -> object:
     """What an entry point names; TimeoutError if its import hangs."""
-    outcome: Queue[tuple[object, BaseException | None]] = Queue()
+    loaded: Future[object] = Future()
 
     def load() -> None:
         try:
-            outcome.put((entry.load(), None))
+            loaded.set_result(entry.load())
         except BaseException as error:
-            outcome.put((None, error))
+            loaded.set_exception(error)
 
     threading.Thread(target=load, daemon=True).start()
     try:
-        loaded, error = outcome.get(timeout=SECONDS_TO_LOAD)
-    except Empty:
+        return loaded.result(timeout=SECONDS_TO_LOAD)
+    except TimeoutError:
         raise TimeoutError(f"its import took more than {SECONDS_TO_LOAD} seconds") from None
-    if error is not None:
-        raise error
-    return loaded
 
 
 def _warn(source: str, reason: str) -> None:
