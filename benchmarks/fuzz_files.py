@@ -136,7 +136,7 @@ def _replace_one(
             for written in sql.DIGESTED:
                 digests.write_digest(connection, written)
             for probe, number in connection.execute("select distinct probe, position / 1000 from prompts").fetchall():
-                digests.write_block(connection, probe, number)
+                digests.write_digest(connection, digests.name_block(probe, number))
         connection.commit()
     except (sqlite3.Error, OverflowError, TypeError, ValueError):
         connection.rollback()

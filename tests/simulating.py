@@ -116,4 +116,4 @@ def renew_digests(connection: sqlite3.Connection) -> None:
     for table in sql.DIGESTED:
         digests.write_digest(connection, table)
     for probe, number in connection.execute("select distinct probe, position / 1000 from prompts").fetchall():
-        digests.write_block(connection, probe, number)
+        digests.write_digest(connection, digests.name_block(probe, number))

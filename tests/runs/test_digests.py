@@ -46,7 +46,7 @@ def six_attempts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("update settings set value = json_set(value, '$.model', 'another') where key = 'spec'", "settings"),
         ("update probes set plan = json_set(plan, '$.version', 99)", "probes"),
-        ("update prompts set item = 'other' where position = 7", "prompts of alpha"),
+        ("update prompts set item = 'other' where position = 7", "prompts alpha"),
         ("delete from digests where part = 'prompts alpha 0'", "digests"),
         ("update attempts set answer = 'yes' where place = 3", "attempt number 3"),
         ("update attempts set digest = x'' where place = 3", "attempt number 3"),
@@ -77,15 +77,15 @@ def test_a_changed_prompt_is_refused_before_it_is_asked_or_read(tmp_path: Path) 
         run.record([finish(next(run.pending()))])
     execute("update prompts set prompt = 'Changed.' where position = 2200")(path)
     with RunFile.open(path) as run:
-        with pytest.raises(IntegrityError, match="changed after it was written: prompts of alpha"):
+        with pytest.raises(IntegrityError, match="changed after it was written: prompts alpha 2"):
             run_to_end(make_pump(run, model).run())
         assert run.counts()[Status.OK] == 1 + model.requests == 1_001, "pages before it are asked"
-        with pytest.raises(IntegrityError, match="prompts of alpha"):
+        with pytest.raises(IntegrityError, match="prompts alpha"):
             prompts_of(run)
-    with pytest.raises(IntegrityError, match="prompts of alpha"):
+    with pytest.raises(IntegrityError, match="prompts alpha"):
         RunReader.open(path)
     execute("update prompts set prompt = 'Changed.'")(path)
-    with RunFile.open(path) as run, pytest.raises(IntegrityError, match="prompts of alpha"):
+    with RunFile.open(path) as run, pytest.raises(IntegrityError, match="prompts alpha"):
         run.answered()  # which tests whether the endpoint works
 
 

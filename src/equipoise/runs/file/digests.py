@@ -63,45 +63,41 @@ def read_digests(connection: sqlite3.Connection) -> dict[str, bytes]:
     return dict(connection.execute(sql.DIGESTS))
 
 
-def write_digest(connection: sqlite3.Connection, table: str) -> None:
-    """Store the digest of the settings or of the probes anew."""
-    connection.execute(sql.SET_DIGEST, (table, _digest_rows(connection.execute(sql.DIGESTED[table]))))
+def write_digest(connection: sqlite3.Connection, part: str) -> None:
+    """Store the digest of the settings, of the probes or of a block of prompts anew."""
+    connection.execute(sql.SET_DIGEST, (part, _digest_rows(_select_part(connection, part))))
 
 
-def write_block(connection: sqlite3.Connection, probe: str, number: int) -> None:
-    """Store the digest of a block of prompts anew."""
-    connection.execute(
-        sql.SET_DIGEST, (_block_part(probe, number), _digest_rows(_select_block(connection, probe, number)))
-    )
-
-
-def read_block(connection: sqlite3.Connection, path: Path, probe: str, number: int) -> list[Any]:
-    """The rows of a block of prompts; refused if anything in them was changed."""
-    rows = _select_block(connection, probe, number).fetchall()
-    stored = connection.execute(sql.GET_DIGEST, (_block_part(probe, number),)).fetchone()
-    if stored != (_digest_rows(rows),):
-        raise IntegrityError(f"{path} was changed after it was written: prompts of {probe}.")
-    return rows
-
-
-def check_prompts(connection: sqlite3.Connection, path: Path, planned: Iterable[Planned]) -> None:
-    """Refuse a file in which a prompt was changed."""
-    for probe in planned:
-        for number in range(count_blocks(probe.prompts)):
-            read_block(connection, path, probe.name, number)
-
-
-def count_blocks(prompts: int) -> int:
-    """In how many blocks so many prompts are."""
-    return -(-prompts // BLOCK)
-
-
-def _block_part(probe: str, number: int) -> str:
+def name_block(probe: str, number: int) -> str:
+    """The part that is a block of prompts."""
     return f"prompts {probe} {number}"
 
 
-def _select_block(connection: sqlite3.Connection, probe: str, number: int) -> sqlite3.Cursor:
-    return connection.execute(sql.BLOCK, (probe, number * BLOCK, (number + 1) * BLOCK))
+def name_blocks(planned: Iterable[Planned]) -> list[str]:
+    """The parts that are all prompts of these probes."""
+    return [name_block(one.name, number) for one in planned for number in range(-(-one.prompts // BLOCK))]
+
+
+def read_part(connection: sqlite3.Connection, path: Path, part: str) -> list[Any]:
+    """The rows of a part; refused if anything in them was changed."""
+    rows = _select_part(connection, part).fetchall()
+    if connection.execute(sql.GET_DIGEST, (part,)).fetchone() != (_digest_rows(rows),):
+        raise IntegrityError(f"{path} was changed after it was written: {part}.")
+    return rows
+
+
+def _select_part(connection: sqlite3.Connection, part: str) -> sqlite3.Cursor:
+    if part in sql.DIGESTED:
+        return connection.execute(sql.DIGESTED[part])
+    probe, _, number = part.removeprefix("prompts ").rpartition(" ")
+    return connection.execute(sql.BLOCK, (probe, int(number) * BLOCK, (int(number) + 1) * BLOCK))
+
+
+def _digest_rows(rows: Iterable[Any]) -> bytes:
+    state = blake2b(digest_size=_DIGEST_BYTES)
+    for row in rows:
+        state.update(dumps(row, default=_encode_bytes) + b",")
+    return state.digest()
 
 
 def content_digest(connection: sqlite3.Connection) -> str:
@@ -116,18 +112,13 @@ def check_digests(connection: sqlite3.Connection, path: Path, planned: Sequence[
 
     The caller has begun a transaction.
     """
-    stored = read_digests(connection)
-    blocks = {_block_part(one.name, number) for one in planned for number in range(count_blocks(one.prompts))}
-    if stored.keys() != {*sql.DIGESTED, START, END} | blocks:
-        problem: str | None = "digests"
-    else:
-        tables = {table: _digest_rows(connection.execute(statement)) for table, statement in sql.DIGESTED.items()}
-        changed = [table for table, digest in tables.items() if stored[table] != digest]
-        problem = ", ".join(changed) or _find_break_in_chain(connection, stored, whole=whole)
-    if problem:
+    stored, blocks = read_digests(connection), name_blocks(planned)
+    if stored.keys() != {*sql.DIGESTED, START, END, *blocks}:
+        raise IntegrityError(f"{path} was changed after it was written: digests.")
+    for part in [*sql.DIGESTED, *blocks] if whole else sql.DIGESTED:
+        read_part(connection, path, part)
+    if problem := _find_break_in_chain(connection, stored, whole=whole):
         raise IntegrityError(f"{path} was changed after it was written: {problem}.")
-    if whole:
-        check_prompts(connection, path, planned)
 
 
 def _find_break_in_chain(connection: sqlite3.Connection, stored: dict[str, bytes], *, whole: bool) -> str | None:
@@ -142,13 +133,6 @@ def _find_break_in_chain(connection: sqlite3.Connection, stored: dict[str, bytes
         if chain.add(content)[:2] != (place, digest):
             return f"attempt number {chain.length}"
     return None if chain.digest == stored[END] else f"what came after attempt number {chain.length}"
-
-
-def _digest_rows(rows: Iterable[Any]) -> bytes:
-    state = blake2b(digest_size=_DIGEST_BYTES)
-    for row in rows:
-        state.update(dumps(row, default=_encode_bytes) + b",")
-    return state.digest()
 
 
 def _encode_bytes(value: object) -> dict[str, str]:

@@ -20,7 +20,7 @@ import polars as pl
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, sql, values
 from equipoise.runs.file.connection import connect, translate_storage_errors
-from equipoise.runs.file.digests import BLOCK, check_prompts, content_digest, read_block
+from equipoise.runs.file.digests import BLOCK, content_digest, name_block, name_blocks, read_part
 from equipoise.runs.file.values import ANSWERS, Pending, Planned, Provenance
 from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, STATUS, SYSTEM, Status
@@ -110,8 +110,9 @@ class RunReader:
 
     def _prompts_at(self, probe: Planned, repetition: int, positions: set[int]) -> Iterator[Pending]:
         """The prompts at these positions, all of one block, which is checked before any of them is asked."""
+        part = name_block(probe.name, max(positions, default=0) // BLOCK)
         with translate_storage_errors(self.path):
-            block = read_block(self._connection, self.path, probe.name, max(positions, default=0) // BLOCK)
+            block = read_part(self._connection, self.path, part)
         for _, prompt, position, _, _, text, system in block:
             if position in positions:
                 place = (position + 0.5) / probe.prompts
@@ -150,7 +151,8 @@ class RunReader:
         """
         if not self.prompts_checked:
             with translate_storage_errors(self.path):
-                check_prompts(self._connection, self.path, self.probes())
+                for part in name_blocks(self.probes()):
+                    read_part(self._connection, self.path, part)
             self.prompts_checked = True
         types = next((planned.covariates for planned in self.probes() if planned.name == probe), {})
         last, is_more = -1, True

@@ -28,7 +28,7 @@ from equipoise.runs.file.connection import (
     on_error,
     translate_storage_errors,
 )
-from equipoise.runs.file.digests import BLOCK, Chain, count_blocks, start_chain, write_block, write_digest
+from equipoise.runs.file.digests import BLOCK, Chain, name_blocks, start_chain, write_digest
 from equipoise.runs.file.reader import RunReader, follow_link
 from equipoise.runs.file.values import (
     Attempt,
@@ -275,8 +275,6 @@ def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking, hel
         )
     if connection.execute(sql.COUNT_PLACES, (name,)).fetchone()[0] != position:
         raise IntegrityError(f"The file holds other prompts of {name} than are planned now, and was not extended.")
-    for number in range(held // BLOCK, count_blocks(position)):
-        write_block(connection, name, number)
     planned = Planned(
         name=name,
         version=plan.probe.version,
@@ -288,6 +286,8 @@ def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking, hel
         asking=asking,
     )
     _write_plan(connection, planned)
+    for part in name_blocks([planned])[held // BLOCK :]:
+        write_digest(connection, part)
 
 
 def _refuse_gaps(probe: str, prompts: pl.DataFrame) -> None:
