@@ -80,7 +80,8 @@ def observe(path: Path) -> str:
         run = Run.open(path)
         results = {name: run.result(name).to_dict() for name in run.planned}
         prompts = {name: run.prompts(name).rows() for name in run.planned}
-        seen = (to_plain(run.settings), run.states, run.provenance.usage, results, prompts, run.attempts().rows())
+        answers = {name: run.transcripts(name).rows() for name in run.planned}
+        seen = (to_plain(run.settings), run.states, run.provenance.usage, results, prompts, answers)
         return json.dumps(seen, sort_keys=True, default=str)
 
 

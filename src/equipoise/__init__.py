@@ -1,6 +1,6 @@
 """How gender-biased is a language model? Probes, metrics with honest intervals, marks A to D.
 
-audit(model, probes=…)     ask a model and score its answers; `audit_async` inside an event loop
+audit(model, probes=…)     ask a model and score its answers
 plan(probe)                the prompts
 score(probe, answers)      answers from anywhere -> metrics and marks
 score_part(probe, answers) some of the answers -> a Partial; partials add up to the result of all of them
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from equipoise.runs.session import resume as resume
     from equipoise.runs.spec import RunSpec as RunSpec
     from equipoise.runs.start import audit as audit
-    from equipoise.runs.start import audit_async as audit_async
     from equipoise.runs.start import start as start
     from equipoise.schema import Estimate as Estimate
     from equipoise.schema import MetricKey as MetricKey
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
-    "runs.start": ("audit", "audit_async", "start"),
+    "runs.start": ("audit", "start"),
     "runs.session": ("resume", "extend"),
     "runs.estimate": ("estimate",),
     "runs.imports": ("import_answers",),

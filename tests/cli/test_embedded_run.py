@@ -11,6 +11,7 @@ import pytest
 from calling import Command, output
 from equipoise.runs.run import Run
 from equipoise.settings import Settings
+from simulating import attempts_of
 
 PROMPTS = 3
 
@@ -23,11 +24,11 @@ def test_a_real_model_is_asked_stopped_resumed_and_reported(
     asked = ["--probe", "jobs_lum", "--sample", str(PROMPTS), "--max-tokens", "12", "--out", "run.equipoise"]
     stopped = command("run", "embedded", *asked, "--max-requests", "1", "--concurrency", "1")
     assert (stopped.code, "equipoise resume run.equipoise" in stopped.err) == (4, True), stopped.err
-    first = Run.open("run.equipoise").attempts()
+    first = attempts_of(Run.open("run.equipoise"))
     assert first.height == 1
     shown = json.loads(output(command("resume", "run.equipoise", "--json", "--report", "report.html")))
     assert shown["complete"] is True
-    attempts = Run.open("run.equipoise").attempts()
+    attempts = attempts_of(Run.open("run.equipoise"))
     assert attempts["id"].n_unique() == PROMPTS
     assert all(answer.strip() for answer in attempts["answer"])
     assert set(first["answer"]) <= set(attempts["answer"])

@@ -22,6 +22,7 @@ from equipoise.models.protocol import Asking, Refused, Reply, Sampling, Transien
 from equipoise.runs.start import start
 from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
+from simulating import attempts_of
 
 needs_llama = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -177,7 +178,7 @@ def test_a_model_that_is_not_there_is_refused_with_what_to_do(tmp_path: Path, mo
 def test_sixty_tokens_give_the_mark_that_the_readme_shows(cached: Settings, tmp_path: Path) -> None:
     model = prepare_embedded("embedded", settings=cached, sampling=Sampling())
     run = start(model, probes=["jobs_lum"], out=tmp_path / "run.equipoise", sample=60, probabilities=True).ask()
-    assert run.attempts()["completion_tokens"].sum() == 60
+    assert attempts_of(run)["completion_tokens"].sum() == 60
     result = run.results()["jobs_lum"]
     found = result.metrics["masculine_rate"]
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")

@@ -52,7 +52,7 @@ def test_the_run_says_how_each_probe_was_asked(tmp_path: Path) -> None:
     assert run.results()[PROBE].reading == PROBABILITIES
     assert run.results()["hiring_an"].reading == "careful"
     assert Run.open(run.path, reading="specified").results()[PROBE].reading == PROBABILITIES
-    assert run.attempts(PROBE)["first_token"].null_count() == 0
+    assert run.transcripts(PROBE)["first_token"].null_count() == 0
     assert Run.open(run.path).results()[PROBE].metrics == run.results()[PROBE].metrics
 
 

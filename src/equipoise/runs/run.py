@@ -163,17 +163,6 @@ class Run:
             return None
         return max(planned.asking.max_tokens or 0 for planned in self.planned.values())
 
-    def attempts(self, probe: str | None = None) -> pl.DataFrame:
-        """Every attempt that has ended: key, status, answer, tokens, latency."""
-        names = [self._find_planned(probe).name] if probe else list(self.planned)
-        with self._open() as file:
-            parts = [
-                attempts.select(pl.lit(name).alias("probe"), *ATTEMPTS)
-                for name in names
-                for _, attempts in file.attempts(name, ATTEMPTS)
-            ]
-        return pl.concat(parts)
-
     def prompts(self, probe: str) -> pl.DataFrame:
         """The prompts of a probe with their covariates, in the order of the plan."""
         return pl.concat(list(self.prompt_batches(probe)))

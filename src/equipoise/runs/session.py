@@ -75,14 +75,10 @@ class Session:
 
         In a notebook it works as anywhere: the asking runs in a thread with an event loop of its own.
         """
-        return run_to_end(self.ask_async(on_event))
-
-    async def ask_async(self, on_event: OnEvent | None = None) -> Run:
-        """The same in the running event loop."""
         if not self._file.owned:
             raise InputError(f"A session asks once. To go on: equipoise.resume({str(self.path)!r})")
         try:
-            return await self._ask(on_event)
+            return run_to_end(self._ask(on_event))
         except NotServed as error:
             # To resume would be to ask the same again, and the file would only stand in the way of the next try.
             if self._created and not Run(self.path, checked=True).ended:

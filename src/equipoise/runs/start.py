@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import shutil
 import tempfile
 import weakref
@@ -24,7 +22,7 @@ from equipoise.runs.file.store import RunFile
 from equipoise.runs.judging import open_judge, take_judge
 from equipoise.runs.reaching import ModelLike, Source, approve, reach_model, settle_spec
 from equipoise.runs.run import Run
-from equipoise.runs.session import Confirm, Session, refuse_changes, run_to_end
+from equipoise.runs.session import Confirm, Session, refuse_changes
 from equipoise.runs.spec import EMBEDDED, GGUF, Access, RunSpec, make_record
 from equipoise.runs.suites import Probes, plan_probes
 from equipoise.schema import MEASURED
@@ -98,7 +96,7 @@ def start(
     return Session(file, reached.model, spec, known, opened_judge, created=is_new, confirm_tokens=ask_user)
 
 
-async def audit_async(
+def audit(
     model: ModelLike | RunSpec = EMBEDDED,
     *,
     probes: Probes = None,
@@ -120,8 +118,7 @@ async def audit_async(
     A `judge` is a second model that is asked about the answers which the reading leaves open; it must pass an exam
     first, unless `judge_anyway`.
 
-    `audit` blocks, also in a notebook, where it works in a thread with an event loop of its own; `audit_async` is for
-    programs that have an event loop.
+    It blocks, also in a notebook; in a program with an event loop: `await asyncio.to_thread(audit, …)`.
     """
     folder = None
     name = model.model if isinstance(model, RunSpec) else model
@@ -130,7 +127,7 @@ async def audit_async(
         out = folder / f"run{SUFFIX}"
     try:
         session = start(model, probes=probes, out=out, judge=judge, **given)
-        run = await session.ask_async(on_event)
+        run = session.ask(on_event)
     except BaseException:
         # Answers that came are kept: the message says where, and how to go on.
         if folder is not None and not _holds_answers(folder / f"run{SUFFIX}"):
@@ -140,19 +137,9 @@ async def audit_async(
         # The results refer to the run, so its file lasts as long as they do.
         weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     if not any(run.counts[status] for status in MEASURED):
-        details = run.attempts()["detail"].drop_nulls()
-        first = details[0] if len(details) else "nothing at all"
-        raise InputError(f"The model answered nothing. The first failure: {first}")
-    return await asyncio.to_thread(run.results)
-
-
-@functools.wraps(audit_async)
-def audit(*arguments: Any, **keywords: Any) -> Audit:
-    """The same for callers without an event loop."""
-    return run_to_end(audit_async(*arguments, **keywords))
-
-
-audit.__name__ = audit.__qualname__ = "audit"
+        details = [detail for _, detail, _ in run.provenance.failures if detail]
+        raise InputError(f"The model answered nothing. The most frequent failure: {details[0] if details else 'none'}")
+    return run.results()
 
 
 def _holds_answers(path: Path) -> bool:
