@@ -106,36 +106,32 @@ def describe_next(run: Run) -> Iterator[str]:
         yield f"next: equipoise resume {path}"
         return
     too_few = run.settings.spec.suite == "quick" and any(given and given.too_few for given in marks)
-    more = []
+    more = 0
     for result in results.values():
         with suppress(EquipoiseError):  # no more can be planned of prompts that are only in the file
             size = find_size(result.setup.probe, "ci") if too_few else find_certain(result)
-            more.append(_expect_more(run, result, size))
-    if rows := [row for row in more if row.attempts > 0]:
+            more += max(_count_more(run, result, size), 0)
+    if more:
         command = f"equipoise extend {path} {'--suite ci' if too_few else '--certain'}"
-        yield f"next: {command}: about {sum(row.attempts for row in rows):,} prompts{_say_cost(run, rows)}"
+        yield f"next: {command}: about {more:,} prompts{_say_cost(run, more)}"
 
 
-def _expect_more(run: Run, result: Result, size: Mapping[str, int]) -> ProbeEstimate:
-    """About what a probe would take beyond what was asked if it had this size."""
-    planned, probe = run.planned[result.probe], result.setup.probe
-    items = size.get("sample", 0) // probe.prompts_per_item
+def _count_more(run: Run, result: Result, size: Mapping[str, int]) -> int:
+    """About how many attempts a probe would take beyond those that were planned if it had this size."""
+    planned = run.planned[result.probe]
+    items = size.get("sample", 0) // result.setup.probe.prompts_per_item
     prompts = math.ceil(planned.prompts / max(result.items, 1) * items)
-    attempts = prompts * size.get("repeat", 1) - planned.prompts * planned.repetitions
-    return ProbeEstimate(
-        probe=probe.name,
-        prompts=prompts,
-        attempts=attempts,
-        prompt_tokens=attempts * run.provenance.usage[0] // max(run.ended, 1),
-        completion_tokens=attempts * min(planned.asking.max_tokens or probe.answer_tokens, probe.answer_tokens),
-        items=items,
+    return prompts * size.get("repeat", 1) - planned.prompts * planned.repetitions
+
+
+def _say_cost(run: Run, attempts: int) -> str:
+    """What so many take in money and time, by the tokens so far; nothing for a model that is not known here."""
+    asked, answered = (attempts * tokens // max(run.ended, 1) for tokens in run.provenance.usage)
+    row = ProbeEstimate(
+        probe="", prompts=attempts, attempts=attempts, prompt_tokens=asked, completion_tokens=answered, items=0
     )
-
-
-def _say_cost(run: Run, rows: Sequence[ProbeEstimate]) -> str:
-    """What so much more takes in money and time; nothing for a model that this machine does not know."""
     try:
-        expected = expect_run(rows, run.settings.spec)
+        expected = expect_run([row], run.settings.spec)
     except InputError:
         return ""
     return f"{f', ${expected.cost:,.2f}' if expected.cost else ''}, {describe_duration(expected.seconds)}"
