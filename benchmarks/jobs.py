@@ -19,8 +19,7 @@ import orjson
 import polars as pl
 
 from benchmarks.processes import measure_time, print_result
-from equipoise.answers.files import read_tables
-from equipoise.answers.rows import read_python
+from equipoise.answers.files import read_python, read_tables
 from equipoise.answers.score import score_tables
 from equipoise.answers.shards import score_shards
 from equipoise.measuring.partials import Partial

@@ -27,7 +27,7 @@ from benchmarks.processes import (
     peer_python,
     run_job,
 )
-from equipoise.answers.rows import read_python
+from equipoise.answers.files import read_python
 from equipoise.answers.score import score_tables
 from equipoise.assets import facts
 from equipoise.measuring.plan import Plan, plan

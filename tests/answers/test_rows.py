@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise
-from equipoise.answers import files, rows
-from equipoise.answers.files import read_tables
+from equipoise.answers import files
+from equipoise.answers.files import read_python, read_tables
 from equipoise.answers.matching import PLACE, ROW, PromptIndex, hash_keys
-from equipoise.answers.rows import read_python
 from equipoise.errors import BadFile, IntegrityError, UnknownName
 from equipoise.measuring.result import Matching
 from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS
@@ -335,8 +334,7 @@ def test_only_answers_are_measured() -> None:
 def test_an_answer_that_is_too_long_is_refused_by_name(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (files, rows):
-        monkeypatch.setattr(module, "LONGEST_ANSWER", 1_000)
+    monkeypatch.setattr(files, "LONGEST_ANSWER", 1_000)
     table = pl.DataFrame({ID: ["a", "b"], ANSWER: ["x" * 900, "y" * 1_100]})
     with pytest.raises(BadFile, match=r"line [23]: longer than 1,000 bytes|row 2: no answer has more than 1,000 bytes"):
         read(write_table(tmp_path / f"a.{ending}", table))

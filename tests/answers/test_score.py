@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import equipoise
-from equipoise.answers import rows, score
+from equipoise.answers import files, score
 from equipoise.authoring import Detector, Probe
 from equipoise.measuring import measure
 from equipoise.measuring import plan as plans
@@ -30,7 +30,7 @@ PARAMETERS: dict[str, Any] = {"sample": 64, "repeat": 2}
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven items and five answers at a time; no attempts are kept with a result."""
     monkeypatch.setattr(plans, "ITEMS_PER_BATCH", 7)
-    monkeypatch.setattr(rows, "ROWS_PER_TABLE", 5)
+    monkeypatch.setattr(files, "ROWS_PER_TABLE", 5)
     monkeypatch.setattr(score, "ITEMS_IN_MEMORY", 0)
     monkeypatch.setattr(measure, "MAX_ATTEMPTS_IN_MEMORY", 10)
     monkeypatch.setattr(reader, "BATCH", 6)

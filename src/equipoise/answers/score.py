@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from equipoise.answers.files import read_python
 from equipoise.answers.matching import PLACE, ROW, PromptIndex, hash_keys, refuse_nothing_matched
-from equipoise.answers.rows import read_python
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
 from equipoise.errors import BadFile

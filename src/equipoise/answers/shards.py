@@ -12,8 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from equipoise.answers.files import NO_NAMES, PARQUET, Names, read_tables
-from equipoise.answers.rows import read_python, tabulate_rows
+from equipoise.answers.files import NO_NAMES, PARQUET, Names, read_python, read_tables, tabulate_rows
 from equipoise.answers.score import IndexedPlan
 from equipoise.authoring import Probe
 from equipoise.errors import BadFile, NoAnswers

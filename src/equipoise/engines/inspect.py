@@ -22,8 +22,8 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, metric, scorer
 from inspect_ai.scorer import Target as ScoreTarget
 from inspect_ai.solver import TaskState, generate
 
+from equipoise.answers.files import read_python
 from equipoise.answers.formats import outcome
-from equipoise.answers.rows import read_python
 from equipoise.answers.score import score_tables
 from equipoise.authoring import Probe
 from equipoise.measuring.evaluate import evaluate

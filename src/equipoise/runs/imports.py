@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise.answers.files import NO_NAMES, read_all
+from equipoise.answers.files import NO_NAMES, read_all, read_python
 from equipoise.answers.matching import PLACE, RANK, ROW, PromptIndex, hash_keys, refuse_nothing_matched
-from equipoise.answers.rows import read_python
 from equipoise.assets import sha256_of
 from equipoise.errors import InputError
 from equipoise.measuring.result import Matching

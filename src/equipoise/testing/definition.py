@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from equipoise.answers.rows import read_python
+from equipoise.answers.files import read_python
 from equipoise.answers.score import score_tables
 from equipoise.assets import find_stored
 from equipoise.authoring import Card, Probe
