@@ -48,8 +48,6 @@ class Chosen:
     """The chosen attempts of a probe, how many fit, and first the items whose arms were answered most differently."""
 
     setup: Setup
-    columns: tuple[str, ...]
-    """The covariates, and `system` if prompts have a system part."""
     table: pl.DataFrame
     fitting: int
 
@@ -110,7 +108,7 @@ def _choose_of(run: Run, setup: Setup, where: Mapping[str, str], search: str, mo
         if name in covariates
     ]
     table = pl.concat(kept).drop(CONTRAST).with_columns(named)
-    return Chosen(setup=setup, columns=covariates, table=table, fitting=fitting)
+    return Chosen(setup=setup, table=table, fitting=fitting)
 
 
 def write_transcripts(run: RunSource, out: str | Path, **conditions: Any) -> tuple[int, int]:
@@ -146,7 +144,7 @@ def render_transcripts(run: Run, chosen: Sequence[Chosen]) -> str:
             narrow=NARROW,
             style=style,
             script=script,
-            data=encode_json_for_page([_describe_probe(each, most) for each in chosen]),
+            data=encode_json_for_page([_describe_probe(run, each, most) for each in chosen]),
             policy=content_policy(style, script),
         )
     )
@@ -160,16 +158,17 @@ def encode_json_for_page(value: object) -> Markup:
     return Markup(text)  # noqa: S704 - no character is left that means anything in HTML
 
 
-def _describe_probe(chosen: Chosen, most: int) -> dict[str, Any]:
-    table, detector = chosen.table, chosen.setup.probe.detector
+def _describe_probe(run: Run, chosen: Chosen, most: int) -> dict[str, Any]:
+    table, probe = chosen.table, chosen.setup.probe
+    detector, columns = probe.detector, run.planned[probe.name].covariates
     prompts = table.unique(ID, keep="first", maintain_order=True)
     places = {key: place for place, key in enumerate(prompts[ID])}
-    covariates = [name for name in chosen.columns if name != SYSTEM]
-    systems = prompts[SYSTEM].to_list() if SYSTEM in chosen.columns else [None] * prompts.height
+    covariates = [name for name in columns if name != SYSTEM]
+    systems = prompts[SYSTEM].to_list() if SYSTEM in columns else [None] * prompts.height
     texts = zip(*(_split(some, None, MAX_PROMPT) for some in (prompts[PROMPT].to_list(), systems)), strict=True)
     answers = _split(table[ANSWER].to_list(), detector, most)
     return {
-        "name": chosen.setup.probe.name,
+        "name": probe.name,
         "groups": list(detector.patterns),
         "prompts": [
             {
