@@ -22,10 +22,9 @@ PARTS: dict[str, Callable[..., str]] = {
     "scale": ours.scale,
     "asking": asking.run,
     "start": ours.start,
-    "partials": ours.partials,
 }
 QUICK_PARTS = ("marks", "asking", "start")
-LIBRARIES = ("equipoise", "polars", "numpy", "aiohttp", "orjson")
+LIBRARIES = ("equipoise", "polars", "numpy", "aiohttp", "orjson", "inspect_ai")
 PAGE = ROOT / "docs" / "benchmarks.md"
 
 

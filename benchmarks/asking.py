@@ -1,7 +1,7 @@
-"""What a request costs the client: equipoise compared with a bare loop, the openai SDK and inspect_ai.
+"""What a request costs the client: equipoise compared with a bare loop of its HTTP library and with inspect_ai.
 
-Each client runs in a process of its own: `python -m benchmarks.asking NAME URL REQUESTS CONCURRENCY`. All post the same
-prompts to the same server and check the content of each answer. They take turns, and are compared within a round.
+Each client runs in a process of its own: `python -m benchmarks.asking NAME URL REQUESTS`. All post the same prompts to
+the same server and check the content of each answer. They take turns, and are compared within a round.
 """
 
 from __future__ import annotations
@@ -19,29 +19,25 @@ from benchmarks.processes import (
     OUR_PYTHON,
     ROOT,
     format_ratio,
-    installed_versions,
     log,
     markdown_table,
     measure_time,
-    peer_python,
     print_result,
     run_job,
 )
 
+sys.path.insert(0, str(ROOT / "tests"))
+
 CONCURRENCY = 32
-PEERS = ("openai", "inspect_ai")
 PROBE = "alpha"
 MODEL = "test-model"
 KEY = "sk-loopback-0123456789"
 QUESTION = "This is case {} of the list. Write a short story about somebody who is called in and one who stays outside."
 ANSWER = "Somebody waited who had come a long way, until at last a door was opened and a name was said. " * 12
-Worker = Callable[[Iterator[int]], Any]
-"""Asks for the numbered prompts that are left, one after another."""
 
 
-def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
+def ask_with_pump(url: str, requests: int) -> dict[str, Any]:
     """The whole path of equipoise, from a planned run file to one that is filled and closed."""
-    sys.path.insert(0, str(ROOT / "tests"))
     from equipoise.models.chat.model import make_chat_model  # noqa: PLC0415
     from equipoise.runs.ask.budget import Budget  # noqa: PLC0415
     from equipoise.runs.ask.pump import Pump  # noqa: PLC0415
@@ -50,13 +46,12 @@ def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
     from equipoise.runs.spec import RunSpec  # noqa: PLC0415
     from runs.fakes import SETTINGS, plan  # noqa: PLC0415
 
-    cost: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "asking.db"
         run = RunFile.create(path, settings=SETTINGS, plans=[plan(PROBE, requests, text=QUESTION)])
         model = make_chat_model(f"openai/{MODEL}", base_url=url, key=KEY, environ={})
-        with measure_time(cost):
-            spec = RunSpec(concurrency=concurrency)
+        with measure_time() as cost:
+            spec = RunSpec(concurrency=CONCURRENCY)
             asyncio.run(Pump(file=run, model=model, spec=spec, budget=Budget(spec, run, {})).run())
             run.close()
         with RunReader.open(path) as reader:
@@ -65,56 +60,31 @@ def ask_with_pump(url: str, requests: int, concurrency: int) -> dict[str, Any]:
     return cost
 
 
-async def time_workers(worker: Worker, requests: int, concurrency: int) -> dict[str, Any]:
-    """The cost of all requests by so many workers. What is imported and built for the first request is not timed."""
-    cost: dict[str, Any] = {}
-    await worker(iter([0]))
-    numbers = iter(range(requests))
-    with measure_time(cost):
-        await asyncio.gather(*(worker(numbers) for _ in range(concurrency)))
-    return cost
-
-
-def ask_in_bare_loop(url: str, requests: int, concurrency: int) -> dict[str, Any]:
+def ask_in_bare_loop(url: str, requests: int) -> dict[str, Any]:
     """The least that is possible with the same HTTP library: post the bodies, read the answers, keep nothing."""
     import aiohttp  # noqa: PLC0415
     import orjson  # noqa: PLC0415
 
-    async def loop() -> dict[str, Any]:
+    async def ask_all() -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}
         async with aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(limit=0)) as session:
 
-            async def worker(numbers: Iterator[int]) -> None:
+            async def ask(numbers: Iterator[int]) -> None:
                 for number in numbers:
                     body = {"model": MODEL, "messages": [{"role": "user", "content": QUESTION.format(number)}]}
                     async with session.post(f"{url}/chat/completions", data=orjson.dumps(body)) as response:
                         assert orjson.loads(await response.read())["choices"][0]["message"]["content"] == ANSWER
 
-            return await time_workers(worker, requests, concurrency)
+            await ask(iter([0]))  # not timed
+            numbers = iter(range(requests))
+            with measure_time() as cost:
+                await asyncio.gather(*(ask(numbers) for _ in range(CONCURRENCY)))
+            return cost
 
-    return asyncio.run(loop())
-
-
-def ask_with_openai(url: str, requests: int, concurrency: int) -> dict[str, Any]:
-    """The openai SDK with its default client."""
-    from openai import AsyncOpenAI  # noqa: PLC0415
-
-    async def loop() -> dict[str, Any]:
-        async with AsyncOpenAI(base_url=url, api_key=KEY) as client:
-
-            async def worker(numbers: Iterator[int]) -> None:
-                for number in numbers:
-                    completion = await client.chat.completions.create(
-                        model=MODEL, messages=[{"role": "user", "content": QUESTION.format(number)}]
-                    )
-                    assert completion.choices[0].message.content == ANSWER
-
-            return await time_workers(worker, requests, concurrency)
-
-    return asyncio.run(loop())
+    return asyncio.run(ask_all())
 
 
-def ask_with_inspect(url: str, requests: int, concurrency: int) -> dict[str, Any]:
+def ask_with_inspect(url: str, requests: int) -> dict[str, Any]:
     """A task of inspect_ai that only generates. Its log is written as usual, but into a temporary folder."""
     from inspect_ai import Task, eval  # noqa: A004, PLC0415
     from inspect_ai.dataset import Sample  # noqa: PLC0415
@@ -127,19 +97,18 @@ def ask_with_inspect(url: str, requests: int, concurrency: int) -> dict[str, Any
         (log,) = eval(
             Task(name="asking", dataset=dataset, solver=generate()),
             model=get_model(f"openai-api/loopback/{MODEL}", base_url=url, api_key=KEY),
-            max_connections=concurrency,
-            max_samples=concurrency,
+            max_connections=CONCURRENCY,
+            max_samples=CONCURRENCY,
             display="none",
             log_dir=folder,
         )
         assert log.status == "success"
         return str(log.location)
 
-    cost: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_DATA_HOME"] = os.environ["XDG_CACHE_HOME"] = folder
         ask(1, folder)  # not timed
-        with measure_time(cost):
+        with measure_time() as cost:
             log = ask(requests, folder)
         answers = [sample.output.completion for sample in read_eval_log(log).samples]
     assert answers == [ANSWER] * requests
@@ -150,34 +119,29 @@ class Client(NamedTuple):
     """What the page calls a client, how it asks, and its requests in a round."""
 
     title: str
-    ask: Callable[[str, int, int], dict[str, Any]]
+    ask: Callable[[str, int], dict[str, Any]]
     requests: int
-    is_peer: bool = False
 
 
 CLIENTS = {
     "pump": Client("equipoise, the whole pump", ask_with_pump, 10_000),
     "bare": Client("bare aiohttp loop", ask_in_bare_loop, 10_000),
-    "openai": Client("openai SDK", ask_with_openai, 3_000, is_peer=True),
-    "inspect": Client("inspect_ai", ask_with_inspect, 500, is_peer=True),
+    "inspect": Client("inspect_ai", ask_with_inspect, 500),
 }
 
 
 def run(*, quick: bool) -> str:
     """Measure all clients; return the results as Markdown."""
-    peers = peer_python("peers", PEERS)
-    rounds = 1 if quick else 5
-    costs: dict[str, list[float]] = {name: [] for name in CLIENTS}
-    sys.path.insert(0, str(ROOT / "tests"))
     from serving.faulty import FaultyServer  # noqa: PLC0415
 
+    rounds = 1 if quick else 5
+    costs: dict[str, list[float]] = {name: [] for name in CLIENTS}
     with FaultyServer(lambda _prompt, _nth: ANSWER) as server:
         for number in range(1, rounds + 1):
             for name, client in CLIENTS.items():
                 log(f"asking, round {number} of {rounds}: {client.title}")
-                python = peers if client.is_peer else OUR_PYTHON
                 requests = client.requests // 4 if quick else client.requests
-                spent = run_job(python, "benchmarks.asking", name, server.url, requests, CONCURRENCY)
+                spent = run_job(OUR_PYTHON, "benchmarks.asking", name, server.url, requests)
                 costs[name].append(spent["cpu"] / requests)
     rows = []
     for name, client in CLIENTS.items():
@@ -190,10 +154,9 @@ def run(*, quick: bool) -> str:
         "durably to its run file. All but the pump send one request before the clock starts. "
         f"Medians of {rounds} rounds, in which the clients take turns."
     )
-    table = markdown_table(("client", "CPU per request", "compared with bare loop"), rows)
-    return "\n\n".join(["## Asking", about, table, f"Peers: {installed_versions(peers, PEERS)}."])
+    return f"## Asking\n\n{about}\n\n{markdown_table(('client', 'CPU per request', 'compared with bare loop'), rows)}"
 
 
 if __name__ == "__main__":
-    name, base_url, *numbers = sys.argv[1:]
-    print_result(CLIENTS[name].ask(base_url, *map(int, numbers)))
+    chosen, address, count = sys.argv[1:]
+    print_result(CLIENTS[chosen].ask(address, int(count)))

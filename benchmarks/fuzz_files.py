@@ -9,6 +9,7 @@ import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from equipoise.answers.files import read_tables
 from equipoise.cli.config import read_models
 from equipoise.errors import EquipoiseError
 from equipoise.measuring.partials import VALUES as VALUES_OF_PARTIAL
-from equipoise.runs.file import digests, sql
 from equipoise.runs.run import Run
 from equipoise.runs.spec import to_plain
+from simulating import renew_digests
 
 VALUES: list[Any] = [
     *(None, 0, -1, 2**31, 2**63 - 1, -(2**63), 1e308, float("inf"), "", "x", "\x1b[31m", "\ud7ff", b"\xff\xfe", b""),
@@ -30,6 +31,11 @@ VALUES: list[Any] = [
     *('{"String": "Int64"}', '{"id": "String"}', '{"gender": "Object"}', "9" * 400, "x" * 100_000, "'; drop table x"),
 ]
 """What a field of a run file may be replaced by."""
+COLUMNS = """
+select tables.name, columns.name,
+  coalesce((select group_concat(keys.name) from pragma_table_info(tables.name) as keys where keys.pk), 'rowid')
+from sqlite_master as tables, pragma_table_info(tables.name) as columns where tables.type = 'table'
+"""
 ANSWER_LINES = [
     b'{"id": "a", "answer": "He."}',
     b'{"prompt": "b", "answer": "She.", "repetition": 2, "status": "truncated"}',
@@ -67,12 +73,6 @@ def read_partial(path: Path) -> str:
     return json.dumps(equipoise.Partial.read(path).result().to_dict(), default=str)
 
 
-def write_small_run(path: Path) -> None:
-    """A finished run of two probes."""
-    audit = equipoise.audit
-    audit(lambda prompt: "He." if len(prompt) % 3 else "She.", probes=["jobs_lum", "hiring_an"], out=path, sample=6)
-
-
 def observe(path: Path) -> str:
     """All that is read of a run, as text."""
     with warnings.catch_warnings():
@@ -85,64 +85,54 @@ def observe(path: Path) -> str:
         return json.dumps(seen, sort_keys=True, default=str)
 
 
-def flip_bits(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
-    """A run file with one bit flipped. Nothing may be read otherwise."""
-    original = folder / "whole.equipoise"
-    write_small_run(original)
-    content, before = original.read_bytes(), observe(original)
-    for _ in range(count):
-        changed = bytearray(content)
-        changed[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
-        path = folder / "flipped.equipoise"
-        path.write_bytes(changed)
-        outcome = name_outcome(observe, path, before)
-        yield f"crashed: silently changed {outcome}" if outcome == "read otherwise" else outcome
-
-
-def replace_fields(dice: random.Random, count: int, folder: Path) -> Iterator[str]:
-    """A run file in which one field is replaced; for every second one, the digests are made to fit, as a forger can."""
-    original = folder / "fields.equipoise"
-    write_small_run(original)
+def damage_runs(
+    damage: Callable[[Path, random.Random, int], str | None], dice: random.Random, count: int, folder: Path
+) -> Iterator[str]:
+    """A finished run of two probes, damaged. What the damage names must not be read otherwise."""
+    original, path = folder / "whole.equipoise", folder / "damaged.equipoise"
+    audit = equipoise.audit
+    audit(lambda prompt: "He." if len(prompt) % 3 else "She.", probes=["jobs_lum", "hiring_an"], out=original, sample=6)
     before = observe(original)
-    with closing(sqlite3.connect(original)) as connection:
-        tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
-        columns = [
-            (table, column) for table in tables for _, column, *_ in connection.execute(f"pragma table_info({table})")
-        ]
     for number in range(count):
-        path = folder / "replaced.equipoise"
         path.write_bytes(original.read_bytes())
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("pragma ignore_check_constraints = on")
-            while not (table_column := _replace_one(connection, dice, dice.choice(columns), forge=number % 2 == 1)):
-                pass
+        damaged = damage(path, dice, number)
         outcome = name_outcome(observe, path, before)
-        honest = number % 2 == 0 and outcome == "read otherwise"
-        yield f"crashed: {table_column} changed silently" if honest else outcome
+        yield f"crashed: {damaged} changed silently" if damaged and outcome == "read otherwise" else outcome
 
 
-def _replace_one(
-    connection: sqlite3.Connection, dice: random.Random, column: tuple[str, str], *, forge: bool
-) -> str | None:
-    """Replace one field of a column; give its name, or None if the column takes no such value."""
-    table, name = column
-    keys = [key for _, key, _, _, _, place in connection.execute(f"pragma table_info({table})") if place] or ["rowid"]
-    rows = connection.execute(f"select {', '.join(keys)} from {table}").fetchall()
-    if not rows:
-        return None
-    where = " and ".join(f"{key} = ?" for key in keys)
-    try:
-        connection.execute(f"update {table} set {name} = ? where {where}", (dice.choice(VALUES), *dice.choice(rows)))
-        if forge:
-            for written in sql.DIGESTED:
-                digests.write_digest(connection, written)
-            for probe, number in connection.execute("select distinct probe, position / 1000 from prompts").fetchall():
-                digests.write_digest(connection, digests.name_block(probe, number))
-        connection.commit()
-    except (sqlite3.Error, OverflowError, TypeError, ValueError):
-        connection.rollback()
-        return None
-    return f"{table}.{name}"
+def flip_bit(path: Path, dice: random.Random, _number: int) -> str:
+    """Flip one bit of a file."""
+    content = bytearray(path.read_bytes())
+    place = dice.randrange(len(content))
+    content[place] ^= 1 << dice.randrange(8)
+    path.write_bytes(content)
+    return f"byte {place}"
+
+
+def replace_field(path: Path, dice: random.Random, number: int) -> str | None:
+    """Replace one field of a run; in every second one, the digests are made to fit, as a forger can."""
+    is_forged = number % 2 == 1
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("pragma ignore_check_constraints = on")
+        columns = connection.execute(COLUMNS).fetchall()
+        while True:
+            table, name, keys = dice.choice(columns)
+            (rows,) = connection.execute(f"select count(*) from {table}").fetchone()
+            row = f"({keys}) = (select {keys} from {table} limit 1 offset {dice.randrange(rows or 1)})"
+            try:
+                replaced = connection.execute(f"update {table} set {name} = ? where {row}", [dice.choice(VALUES)])
+                if is_forged:
+                    renew_digests(connection)
+                connection.commit()
+            except (sqlite3.Error, OverflowError, TypeError, ValueError):  # the column takes no such value
+                connection.rollback()
+                continue
+            if replaced.rowcount:
+                return None if is_forged else f"{table}.{name}"
+
+
+flip_bits = partial(damage_runs, flip_bit)
+replace_fields = partial(damage_runs, replace_field)
 
 
 def mutate_answers(dice: random.Random, count: int, folder: Path) -> Iterator[str]:

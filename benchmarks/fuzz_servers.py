@@ -6,16 +6,19 @@ import asyncio
 import json
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from equipoise.models.chat.model import make_chat_model
-from equipoise.models.protocol import Asking, Refused, Reply, TransientFault
+from equipoise.models.chat.model import ChatModel
+from equipoise.models.protocol import Asking, Refused, TransientFault
 from equipoise.runs.file.values import Attempt, attempt_row
-from serving.faulty import seal, sealed
+from serving.asking import connect_to
+from serving.faults import respond_raw
+from serving.faulty import FaultyServer, seal, sealed
 
 PROMPTS_PER_CASE = 4
 STATUSES = [b"200 OK"] * 6 + [b"204 No", b"301 Moved", b"400 Bad", b"401 No", b"408 Late", b"418 Tea", b"429 Many"]
@@ -72,42 +75,32 @@ def make_logprobs(dice: random.Random, prompt: str) -> bytes:
     """A response whose log-probabilities are in some way odd."""
     logprobs = {"content": [mutate_json(dice, FIRST_TOKEN)]}
     choice = {"message": {"content": sealed(prompt)}, "finish_reason": "length", "logprobs": logprobs}
-    body = json.dumps({"choices": [choice], "model": "test", "usage": {}}).encode()
+    body = json.dumps({"choices": [choice], "model": "test"}).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-async def _ask(dice: random.Random, make: Callable[[random.Random, str], bytes], asking: Asking) -> list[str]:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                lines = head.lower().split(b"\r\n")
-                [length] = [int(line.partition(b":")[2]) for line in lines if line.startswith(b"content-length:")]
-                request = json.loads(await reader.readexactly(length))
-                response = make(dice, request["messages"][-1]["content"])
-                writer.write(response)
-                await writer.drain()
-                if dice.random() < 0.2:
-                    break
-        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.close()
+def ask_server(
+    make: Callable[[random.Random, str], bytes], asking: Asking, dice: random.Random, count: int, _folder: Path
+) -> Iterator[str]:
+    """A few prompts at a time, asked of a server with such responses: each gets its own answer or a fault with a name.
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    prompts = [f"prompt {number} of {dice.random()}" for number in range(PROMPTS_PER_CASE)]
-    model = make_chat_model(
-        "openai/test", base_url=url, environ={"OPENAI_API_KEY": "sk-fuzz-0123456789abcdef"}, deadline=0.5
-    )
-    async with server, model:
-        return [await _outcome(model, prompt, prompts, asking) for prompt in prompts]
+    What is kept of an answer can be stored.
+    """
+    with FaultyServer(lambda prompt, _: respond_raw(make(dice, prompt), keep=dice.random() > 0.2)) as server:
+        for _ in range(-(-count // PROMPTS_PER_CASE)):
+            prompts = [f"prompt {number} of {dice.random()}" for number in range(PROMPTS_PER_CASE)]
+            yield from asyncio.run(_name_outcomes(connect_to(server, deadline=0.5), prompts, asking))
 
 
-async def _outcome(model: Any, prompt: str, prompts: list[str], asking: Asking) -> str:
+async def _name_outcomes(model: ChatModel, prompts: Sequence[str], asking: Asking) -> list[str]:
+    async with model:
+        return [await _name_outcome(model, prompt, prompts, asking) for prompt in prompts]
+
+
+async def _name_outcome(model: ChatModel, prompt: str, prompts: Sequence[str], asking: Asking) -> str:
     try:
-        reply: Reply = await model.answer(prompt, None, asking)
-        pending = Attempt(probe="fuzz", prompt="id", repetition=1, reply=reply)
-        attempt_row(pending)
+        reply = await model.answer(prompt, None, asking)
+        attempt_row(Attempt(probe="fuzz", prompt="id", repetition=1, reply=reply))
     except TransientFault:
         return "asked again later"
     except Refused:
@@ -119,13 +112,5 @@ async def _outcome(model: Any, prompt: str, prompts: list[str], asking: Asking) 
     return "answered" if seal(prompt) in (reply.answer or "") else f"stored as {reply.status.value}"
 
 
-def misbehave(dice: random.Random, count: int, _folder: Path) -> Iterator[str]:
-    """A few prompts asked of a server that misbehaves. Each gets its own answer or a fault with a name."""
-    for _ in range(-(-count // PROMPTS_PER_CASE)):
-        yield from asyncio.run(_ask(dice, make_response, Asking()))
-
-
-def give_odd_logprobs(dice: random.Random, count: int, _folder: Path) -> Iterator[str]:
-    """A few prompts asked of a server whose log-probabilities are odd. What is kept of them can be stored."""
-    for _ in range(-(-count // PROMPTS_PER_CASE)):
-        yield from asyncio.run(_ask(dice, make_logprobs, Asking(max_tokens=1, opening="")))
+misbehave = partial(ask_server, make_response, Asking())
+give_odd_logprobs = partial(ask_server, make_logprobs, Asking(max_tokens=1, opening=""))

@@ -113,8 +113,7 @@ def main() -> None:
     with redirect_stderr(io.StringIO()):  # it warns at length that it cannot download data, but they are installed
         probe = make_probe(name, rows, json.loads(arguments))
     probe.generate(PreparedAnswers(rows))
-    result: dict[str, Any] = {}
-    with measure_time(result):
+    with measure_time() as result:
         probe.evaluate()
         probe.calculate_metrics()
     result["values"] = type(probe.metric_calculator)(probe).calculate(probe.probe_items)

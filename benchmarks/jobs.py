@@ -5,7 +5,6 @@ A job gives what is to be known of it; its time, its CPU and the peak memory of 
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice, permutations
@@ -21,8 +20,6 @@ import polars as pl
 from benchmarks.processes import measure_time, print_result
 from equipoise.answers.files import read_python, read_tables
 from equipoise.answers.score import score_tables
-from equipoise.answers.shards import score_shards
-from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan, plan
 from equipoise.models.protocol import Reply
 from equipoise.runs.file.store import RunFile
@@ -30,7 +27,7 @@ from equipoise.runs.file.values import Attempt
 from equipoise.runs.imports import import_answers
 from equipoise.runs.reaching import Source, reach_model
 from equipoise.runs.spec import Access, RunSpec, make_record
-from equipoise.schema import ANSWER, ID, ITEM_NUMBER, REPETITION, Status
+from equipoise.schema import ANSWER, ID, REPETITION, Status
 
 PROBE = "hiring_an"
 LENGTH = 1_100
@@ -42,8 +39,6 @@ FILLER = (
     "Please find the details of the process, the dates and the names of the people involved attached. ",
 )
 REPLY = Reply(status=Status.OK, answer="We regret to inform you of the decision of the panel. " * 20, latency=0.5)
-REPETITIONS = 10
-ITEMS_PER_SHARD = 5_000
 
 
 def make_plan(prompts: int) -> Plan:
@@ -87,8 +82,7 @@ def score_in_memory(probe: str, reading: str, path: Path, parameters: str) -> di
     planned = plan(probe, reading=reading, **orjson.loads(parameters))
     with path.open("rb") as file:
         rows = [{name: row[name] for name in (ID, REPETITION, ANSWER)} for row in map(orjson.loads, file)]
-    cost: dict[str, Any] = {}
-    with measure_time(cost):
+    with measure_time() as cost:
         result = score_tables(planned, read_python(rows))
     assert result.matching.matched == len(rows)
     return cost
@@ -113,49 +107,8 @@ def fill(path: Path, size: int, answered: int, url: str) -> dict[str, Any]:
     return {"mb": path.stat().st_size / 2**20}
 
 
-def write_shards(answers: int, folder: Path) -> dict[str, Any]:
-    """Short answers, ten to each prompt, in Parquet files of 100,000."""
-    planned, rng = _plan_shards(answers), np.random.default_rng(0)
-    for start in range(0, planned.items, ITEMS_PER_SHARD):
-        prompts = planned.take(start, start + ITEMS_PER_SHARD)
-        number = pl.Series(ITEM_NUMBER, start + np.arange(prompts.height) // 2)
-        repeated = prompts.select(ID, number, pl.int_ranges(1, REPETITIONS + 1).alias(REPETITION)).explode(REPETITION)
-        texts = [planned.probe.simulate(prompts, "unbiased", rng) for _ in range(REPETITIONS)]
-        decisions = pl.Series([text for group in zip(*texts, strict=True) for text in group])
-        table = repeated.with_columns((repeated[ID] + " " + decisions).alias(ANSWER))
-        table.write_parquet(folder / f"{start:09}.parquet")
-    return {}
-
-
-def score_all_shards(engine: str, answers: int, folder: Path) -> dict[str, Any]:
-    """All shards to one result, in this process or on Ray."""
-    planned, files = _plan_shards(answers), sorted(folder.iterdir())
-    cost: dict[str, Any] = {}
-    if engine == "ray":
-        from equipoise.engines.ray import score_shards as score_on_ray  # noqa: PLC0415
-
-        with measure_time(cost):
-            total = Partial.sum(score_on_ray(planned, files))
-    else:
-        with measure_time(cost):
-            total = Partial.sum(score_shards(planned, files))
-    with measure_time(cost, "result"):
-        scored = total.result()
-    assert scored.matching.matched == answers
-    digest = hashlib.sha256(orjson.dumps(scored.to_dict())).hexdigest()
-    return {**cost, "digest": digest}
-
-
-def _plan_shards(answers: int) -> Plan:
-    return plan(PROBE, sample=answers // REPETITIONS, repeat=REPETITIONS)
-
-
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
-    job.__name__: job
-    for job in (
-        *(write_answers, score_file, store_answers),
-        *(score_in_memory, fill, write_shards, score_all_shards),
-    )
+    job.__name__: job for job in (write_answers, score_file, store_answers, score_in_memory, fill)
 }
 
 
@@ -163,8 +116,7 @@ def main() -> None:
     """Run the job and print what it cost."""
     name, *given = sys.argv[1:]
     arguments = [int(word) if word.isdigit() else Path(word) if word.startswith("/") else word for word in given]
-    cost: dict[str, Any] = {}
-    with measure_time(cost):
+    with measure_time() as cost:
         found = JOBS[name](*arguments)
     print_result({**cost, **found})
 

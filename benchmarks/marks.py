@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,12 @@ import polars as pl
 from benchmarks.jobs import FILLER, LENGTH
 from benchmarks.processes import (
     OUR_PYTHON,
-    find_python,
+    ROOT,
     format_ratio,
     format_seconds,
     installed_versions,
     log,
     markdown_table,
-    peer_python,
     run_job,
 )
 from equipoise.answers.files import read_python
@@ -34,14 +33,17 @@ from equipoise.measuring.plan import Plan, plan
 from equipoise.probes.hiring_an.probe import INSTRUCTIONS, PHRASES
 from equipoise.schema import ANSWER, ID, READINGS, REPETITION, MetricKey, slug
 
-PEER = "genderbench==1.1.0"
+PEER, PEER_VERSION = "genderbench==1.1.0", "3.12"
+"""The peer, and the Python that it needs."""
+PEER_FOLDER = ROOT / ".venv-genderbench"
 PEER_IMPORTS = (
     *("anthropic", "fsspec", "jinja2", "nest-asyncio", "nltk", "numpy", "openai", "pandas", "requests", "scipy"),
     *("huggingface-hub", "tqdm"),
 )
 """What the peer imports. It is installed without the versions that it pins."""
 NLTK_DATA_PACKAGE = "llama-index-core"
-"""A package whose wheel contains the data of NLTK that the peer needs."""
+NLTK_DATA = PEER_FOLDER / "lib" / f"python{PEER_VERSION}" / "site-packages/llama_index/core/_static/nltk_cache"
+"""A package that contains the data of NLTK that the peer needs, and where."""
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "jobs_lum": {"repeat": 5},
     "gest_creative": {"repeat": 4},
@@ -93,22 +95,16 @@ def run(*, quick: bool) -> str:
 
 
 def prepare() -> Path:
-    """Install the peer, with NLTK's data for sentences from the wheel of a package that contains them."""
-    python = peer_python("genderbench", PEER_IMPORTS, python=find_python("3.12"), without_dependencies=[PEER])
-    folder = python.parents[1] / "nltk_data"
-    if folder.exists():
-        return python
-    with tempfile.TemporaryDirectory(dir=python.parents[1]) as wheels:
-        command = [str(python), "-m", "pip", "download", "-qq", "--no-deps", "--dest", wheels, NLTK_DATA_PACKAGE]
-        subprocess.run(command, check=True)
-        (wheel,) = Path(wheels).glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            for name in archive.namelist():
-                _, inner_folder, file = name.partition("tokenizers/punkt_tab/english/")
-                if file:
-                    target = folder / inner_folder / file
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    target.write_bytes(archive.read(name))
+    """The Python of an environment with the peer in it, which is made where it is not there yet."""
+    python, ready = PEER_FOLDER / "bin" / "python", PEER_FOLDER / f"{PEER}.ready"
+    if not ready.exists():
+        log(f"installing {PEER}")
+        chosen = {**os.environ, "PYENV_VERSION": PEER_VERSION}
+        subprocess.run([f"python{PEER_VERSION}", "-m", "venv", "--clear", PEER_FOLDER], env=chosen, check=True)
+        install = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+        subprocess.run([*install, *PEER_IMPORTS], check=True)
+        subprocess.run([*install, "--no-deps", PEER, NLTK_DATA_PACKAGE], check=True)
+        ready.touch()
     return python
 
 
@@ -150,7 +146,7 @@ def _measure_ours(name: str, answers: Path, parameters: Row) -> dict[str, Row]:
 def _measure_peer(planned: Plan, size: int, answers: Path, python: Path) -> Row:
     """Let the peer score the same answers."""
     nowhere = "http://127.0.0.1:9"  # the peer tries to download data that it has; so it fails at once
-    variables = {"NLTK_DATA": str(python.parents[1] / "nltk_data"), "TQDM_DISABLE": "1"}
+    variables = {"NLTK_DATA": str(NLTK_DATA), "TQDM_DISABLE": "1"}
     variables |= {"http_proxy": nowhere, "https_proxy": nowhere, "GENDER_BENCH_LOG_DIR": str(answers.parent)}
     arguments = (planned.probe.name, answers, json.dumps(_peer_arguments(planned, size)))
     cost: Row = run_job(python, "benchmarks.genderbench", *arguments, variables=variables)

@@ -1,4 +1,4 @@
-"""Equipoise alone: starting, planning and scoring many prompts, storing, reports, shards. Each part is Markdown."""
+"""Equipoise alone: starting, scoring and storing many answers. Each part is Markdown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ WORKS = {
     "score_file specified": "scored, as specified",
     "store_answers": "imported",
 }
-SHARDS = {100_000: ("local", "ray"), 1_000_000: ("local", "ray"), 10_000_000: ("local",)}
 
 
 def job(name: str, *arguments: object) -> Any:
@@ -43,15 +42,13 @@ def job(name: str, *arguments: object) -> Any:
 def start(*, quick: bool) -> str:
     """The median CPU of several starts, and how soon a large run goes on."""
     rounds, prompts = (5, 100_000) if quick else (15, 1_000_000)
-    inspect = ROOT / ".venv-peers" / "bin" / "inspect"
     commands = {
         "`python -c pass`": [str(OUR_PYTHON), "-c", "pass"],
         "`import equipoise`": [str(OUR_PYTHON), "-c", "import equipoise"],
         "`equipoise --help`": [EQUIPOISE, "--help"],
         "`equipoise run --help`": [EQUIPOISE, "run", "--help"],
+        "`inspect --help` (inspect_ai)": [str(OUR_PYTHON.with_name("inspect")), "--help"],
     }
-    if inspect.exists():
-        commands["`inspect --help` (inspect_ai)"] = [str(inspect), "--help"]
     # Installed packages have their byte code beside them; ours is written by the first start.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     cpu = {
@@ -105,24 +102,3 @@ def _time_to_first_request(path: Path, server: socket.socket, url: str) -> float
                 return time.perf_counter() - begun
         finally:
             process.kill()
-
-
-def partials(*, quick: bool) -> str:
-    """Shards of answers in one process and on Ray, and how the cost grows."""
-    rows = []
-    for size, engines in list(SHARDS.items())[: 1 if quick else None]:
-        with tempfile.TemporaryDirectory() as folder:
-            job("write_shards", size, folder)
-            results = {engine: job(f"score_all_shards {engine}", size, folder) for engine in engines}
-        assert len({result["digest"] for result in results.values()}) == 1, "the numbers differ"
-        for engine, result in results.items():
-            costs = (format_seconds(result[name]) for name in ("wall", "result_wall"))
-            rows.append((f"{size:,}", engine, *costs, f"{result['peak_mb']:,.0f} MB"))
-    about = (
-        "`hiring_an`, short answers, ten to each prompt, in Parquet files of 100,000, in one process (`local`) and by "
-        "`--engine ray` on this machine, its start included. Scored: read, matched and evaluated to one "
-        "partial. Intervals and marks are made once, of all shards. "
-        "The results of both ways are the same, bit for bit. Peak memory is that of the process that was called."
-    )
-    head = ("answers", "engine", "scored", "intervals and marks", "peak")
-    return f"## Shards and partials\n\n{about}\n\n{markdown_table(head, rows)}"

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import time
@@ -43,37 +42,6 @@ def time_command(command: Sequence[str], variables: dict[str, str]) -> float:
     before = _cpu_seconds()
     subprocess.run(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     return _cpu_seconds() - before
-
-
-def peer_python(
-    name: str, packages: Sequence[str], *, python: Path = OUR_PYTHON, without_dependencies: Sequence[str] = ()
-) -> Path:
-    """Return the Python of the virtual environment `.venv-NAME`; create it with these packages if necessary."""
-    folder = ROOT / f".venv-{name}"
-    ready = folder / ".ready"
-    wanted = "\n".join([*packages, "--no-deps", *without_dependencies])
-    interpreter = folder / "bin" / "python"
-    if ready.exists() and ready.read_text() == wanted:
-        return interpreter
-    log(f"installing {folder.name}")
-    shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run([python, "-m", "venv", folder], check=True)
-    pip = [str(interpreter), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    subprocess.run([*pip, *packages], check=True)
-    if without_dependencies:
-        subprocess.run([*pip, "--no-deps", *without_dependencies], check=True)
-    ready.write_text(wanted)
-    return interpreter
-
-
-def find_python(version: str) -> Path:
-    """Find a Python of this version ("3.12") on the path or among those of pyenv."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    on_path = shutil.which(f"python{version}")  # may be a shim of pyenv that only says that it is not chosen
-    candidates = [*sorted(pyenv.glob(f"{version}.*/bin/python"), reverse=True), *([Path(on_path)] if on_path else [])]
-    if not candidates:
-        raise SystemExit(f"no Python {version} was found on the path or among pyenv's versions")
-    return candidates[0]
 
 
 def installed_versions(python: Path, packages: Iterable[str]) -> str:
@@ -116,12 +84,12 @@ def log(text: str) -> None:
 
 
 @contextmanager
-def measure_time(result: dict[str, Any], name: str = "") -> Iterator[None]:
-    """Store the wall and CPU seconds of a block in `result`: `wall` and `cpu`, or `{name}_wall` and `{name}_cpu`."""
-    prefix = f"{name}_" if name else ""
+def measure_time() -> Iterator[dict[str, Any]]:
+    """Measure a block: `wall` and `cpu` are its seconds, once it has ended."""
+    cost: dict[str, Any] = {}
     wall, cpu = time.perf_counter(), _cpu_seconds()
-    yield
-    result[f"{prefix}wall"], result[f"{prefix}cpu"] = time.perf_counter() - wall, _cpu_seconds() - cpu
+    yield cost
+    cost |= {"wall": time.perf_counter() - wall, "cpu": _cpu_seconds() - cpu}
 
 
 def _cpu_seconds() -> float:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
+import socket
+import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         fixtures = [each for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined]  # type: ignore[attr-defined]
         shared = [each.baseid for each in fixtures if each.scope in ("session", "module") and "/" in each.baseid]
-        if shared:
+        if shared and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(min(shared, key=len)))
 
 
@@ -86,6 +90,36 @@ def cached() -> Settings:
     except AssetUnavailable as problem:
         pytest.skip(f"The weights cannot be had: {problem}")
     return own
+
+
+@pytest.fixture(scope="session")
+def head() -> Iterator[str]:
+    """The address of a Ray that somebody else has started on this machine, as a cluster is: a process of its own."""
+    with socket.socket() as any_port:
+        any_port.bind(("127.0.0.1", 0))
+        port = str(any_port.getsockname()[1])
+    # Not the folder of the test: the names of Ray's sockets would be too long in it.
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder,
+    ):
+        patch.setenv("POLARS_MAX_THREADS", "1")
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        where = ["--node-ip-address", "127.0.0.1", "--port", port, "--temp-dir", folder]
+        small = ["--num-cpus", "1", "--object-store-memory", str(100 * 2**20), "--include-dashboard", "false"]
+        command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--disable-usage-stats"]
+        with subprocess.Popen(
+            [*command, *where, *small], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as started:
+            try:
+                assert started.stdout
+                printed = list(itertools.takewhile(lambda line: "Ray runtime started" not in line, started.stdout))
+                assert started.poll() is None, "".join(printed)
+                yield f"127.0.0.1:{port}"
+            finally:
+                started.terminate()  # and all that it has started
+                started.communicate(timeout=60)
 
 
 @pytest.fixture

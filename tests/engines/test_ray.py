@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import signal
 import socket
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -32,43 +29,15 @@ from equipoise.schema import ANSWER, ID, REPETITION, text_column
 from serving.faulty import FaultyServer
 
 ray: Any = pytest.importorskip("ray")
+pytestmark = pytest.mark.xdist_group("ray")
 SAMPLE: dict[str, Any] = {"sample": 60, "repeat": 2}
 HIRING = get_probe("hiring_an")
 SCORE = "equipoise/score/1"
 
 
 @pytest.fixture(scope="module")
-def head() -> Iterator[str]:
-    """The address of a Ray that somebody else has started on this machine, as a cluster is: a process of its own."""
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        port = str(any_port.getsockname()[1])
-    # Not the folder of the test: the names of Ray's sockets would be too long in it.
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder,
-    ):
-        patch.setenv("POLARS_MAX_THREADS", "1")
-        patch.setenv("RAY_AUTH_MODE", "disabled")
-        where = ["--node-ip-address", "127.0.0.1", "--port", port, "--temp-dir", folder]
-        small = ["--num-cpus", "2", "--object-store-memory", str(100 * 2**20), "--include-dashboard", "false"]
-        command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--disable-usage-stats"]
-        with subprocess.Popen(
-            [*command, *where, *small], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as started:
-            try:
-                assert started.stdout
-                printed = list(itertools.takewhile(lambda line: "Ray runtime started" not in line, started.stdout))
-                assert started.poll() is None, "".join(printed)
-                yield f"127.0.0.1:{port}"
-            finally:
-                started.terminate()  # and all that it has started
-                started.communicate(timeout=60)
-
-
-@pytest.fixture(scope="module")
 def cluster(head: str) -> Iterator[None]:
-    """A connection to it that is there before."""
+    """A connection to Ray that is there before."""
     with engine._connect(ray, head):
         yield
 

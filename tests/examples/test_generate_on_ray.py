@@ -7,7 +7,6 @@ import importlib.util
 import inspect
 import sys
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +37,9 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @needs_ray
+@pytest.mark.xdist_group("ray")
 def test_a_job_goes_on_where_another_was_killed_and_every_answer_is_there_once(
-    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    head: str, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     import ray
 
@@ -49,12 +49,9 @@ def test_a_job_goes_on_where_another_was_killed_and_every_answer_is_there_once(
     kept = planned[:KEPT].select("id", "repetition", answer=pl.lit("kept"), status=pl.lit("ok"))
     kept.write_parquet(answers / "answers-1.parquet")
     (answers / "answers-2.1.unfinished").write_bytes(b"PAR1 half a file")
-    options = ["--block", str(BLOCK), "--processor", "examples.fake_engine:build", "--model", "fake"]
-    monkeypatch.setattr(sys, "argv", ["script", str(prompts), str(answers), *options, "--max-tokens", "20"])
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    small = {"num_cpus": 1, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-    monkeypatch.setattr(ray, "init", partial(ray.init, **small, object_store_memory=100 * 2**20))
+    engine = ["--address", head, "--processor", "examples.fake_engine:build", "--model", "fake"]
+    options = ["--block", str(BLOCK), "--max-tokens", "20", *engine]
+    monkeypatch.setattr(sys, "argv", ["script", str(prompts), str(answers), *options])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         load_script().main()
