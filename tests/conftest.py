@@ -35,7 +35,7 @@ if "TMPDIR" not in environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).fre
 environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-settings.register_profile("equipoise", deadline=None, derandomize=True, database=None)
+settings.register_profile("equipoise", deadline=None, derandomize=True, database=None, max_examples=40)
 settings.load_profile("equipoise")
 
 

@@ -31,8 +31,8 @@ STATES = ["ok", "truncated", "timeout", "filtered", "pending"]
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five items at a time, and no prompts are kept."""
-    monkeypatch.setattr(plans, "ITEMS_PER_BATCH", 5)
+    """A few items at a time, and no prompts are kept."""
+    monkeypatch.setattr(plans, "ITEMS_PER_BATCH", 16)
     monkeypatch.setattr(score, "ITEMS_IN_MEMORY", 0)
 
 
@@ -83,7 +83,7 @@ def test_any_cut_in_any_order_gives_the_same_result(probe: str | Probe, tmp_path
 def test_numbers_of_items_are_a_hint_and_never_believed(
     hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned = equipoise.plan("hiring_an", sample=46)
+    planned = equipoise.plan("hiring_an", sample=40)
     prompts = planned.prompts().with_row_index()
     number = prompts["index"] // 2  # two prompts an item
     hints = {"wrong": (number + 7) % 100, "some": number.set(number == 3, None), "text": number.cast(pl.String)}
@@ -109,7 +109,7 @@ def test_numbers_of_items_are_a_hint_and_never_believed(
         if hint == "right":
             assert {*made} == {0, *some[ITEM_NUMBER]}
             made.clear()
-    expect_same(scored[1] + scored[0], equipoise.score("hiring_an", answers, sample=46))
+    expect_same(scored[1] + scored[0], equipoise.score("hiring_an", answers, sample=40))
 
 
 # What is refused

@@ -1,9 +1,10 @@
-"""A run with a real language model: asked, stopped by a budget, resumed, measured, reported."""
+"""A run with a real language model, as the README shows it: asked, stopped by a budget, resumed, measured, reported."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,23 +14,29 @@ from equipoise.runs.run import Run
 from equipoise.settings import Settings
 from simulating import attempts_of
 
-PROMPTS = 3
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+SHOWN = r"equipoise (.*--sample 60 --probabilities)\n    A \(A–B\) jobs_lum masculine_rate is (\S+) \((\S+) to (\S+)\)"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
-def test_a_real_model_is_asked_stopped_resumed_and_reported(
+def test_a_real_model_is_asked_stopped_resumed_and_gets_the_mark_of_the_readme(
     cached: Settings, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EQUIPOISE_CACHE", str(cached.cache))
-    asked = ["--probe", "jobs_lum", "--sample", str(PROMPTS), "--max-tokens", "12", "--out", "run.equipoise"]
-    stopped = command("run", "embedded", *asked, "--max-requests", "1", "--concurrency", "1")
+    ((words, *numbers),) = re.findall(SHOWN, README)
+    stopped = command(*words.split(), "--out", "run.equipoise", "--max-requests", "8")
     assert (stopped.code, "equipoise resume run.equipoise" in stopped.err) == (4, True), stopped.err
     first = attempts_of(Run.open("run.equipoise"))
-    assert first.height == 1
+    assert first.height == 8
     shown = json.loads(output(command("resume", "run.equipoise", "--json", "--report", "report.html")))
     assert shown["complete"] is True
-    attempts = attempts_of(Run.open("run.equipoise"))
-    assert attempts["id"].n_unique() == PROMPTS
-    assert all(answer.strip() for answer in attempts["answer"])
-    assert set(first["answer"]) <= set(attempts["answer"])
+    run = Run.open("run.equipoise")
+    attempts = attempts_of(run)
+    assert (attempts["id"].n_unique(), attempts["completion_tokens"].sum()) == (60, 60)
+    assert first["first_token"].is_in(attempts["first_token"].implode()).all()
+    result = run.result("jobs_lum")
+    found = result.metrics["masculine_rate"]
+    # Other processors round differently.
+    assert [found.value, found.low, found.high] == pytest.approx([float(number) for number in numbers], abs=0.01)
+    assert str(result.marks["masculine_rate"]) == "A (A–B)"
     assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.detect import SCORES_OF_100, Detector, amount
@@ -31,13 +31,11 @@ WAYS = {
 }
 
 
-@settings(max_examples=30)
 @given(st.integers(min_value=10_000, max_value=2_000_000), st.sampled_from(sorted(WAYS)))
 def test_what_is_written_is_read(value: int, way: str) -> None:
     assert find_labels(YEARLY, [way.format(value)]) == [f"{value:.10g}"]
 
 
-@settings(max_examples=30)
 @given(
     st.integers(min_value=10, max_value=1_999), st.sampled_from(["{}k", "${}K", "{} thousand", "{},000", "{}.000 $"])
 )
@@ -47,7 +45,6 @@ def test_thousands_are_read(value: int, way: str) -> None:
     assert {*find_labels(YEARLY, [written])} <= allowed
 
 
-@settings(max_examples=30)
 @given(st.integers(min_value=1, max_value=9_999), st.sampled_from(["{}", "${}", "{:,} dollars", "I'd ask for ${:,}."]))
 def test_too_little_for_a_year_is_not_read(value: int, way: str) -> None:
     assert find_labels(YEARLY, [way.format(value)]) == [""]

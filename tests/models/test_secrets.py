@@ -10,7 +10,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import InputError
@@ -192,7 +192,6 @@ def test_no_echo_of_the_key_is_kept(echo: Callable[[str], str]) -> None:
 
 
 @pytest.mark.fault("S13")
-@settings(max_examples=30)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
 def test_a_text_without_the_key_stays_as_it_is(text: str) -> None:
     assert Redactor(KEY, "none").redact(f"There is none. {text}") == f"There is none. {text}"

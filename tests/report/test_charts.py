@@ -100,7 +100,8 @@ def test_charts_are_saved_as_their_names_end(one: Run, tmp_path: Path, monkeypat
     assert {file.name for file in tmp_path.iterdir() if file.is_file()} == {"chart.PNG", "chart.svg"}
 
 
-def test_hostile_names_are_text_in_a_notebook(one: Run) -> None:
+def test_hostile_names_are_text_in_a_notebook(three: list[Run]) -> None:
+    one = three[0]
     run = change(one, model=EVIL)
     hostile = replace(equipoise.compare(one, one), refused={EVIL: EVIL})
     for shown in (run._repr_html_(), run.results()._repr_html_(), hostile._repr_html_()):
@@ -111,7 +112,8 @@ def test_hostile_names_are_text_in_a_notebook(one: Run) -> None:
     assert any(text.startswith("<script>") for text in texts(svg))
 
 
-def test_a_marked_metric_is_drawn_on_its_scale(one: Run) -> None:
+def test_a_marked_metric_is_drawn_on_its_scale(three: list[Run]) -> None:
+    one = three[0]
     chart = equipoise.plot(one, "jobs_lum.stereotype_rate")
     for same in (
         equipoise.plot(one.results(), "jobs_lum.stereotype_rate"),

@@ -27,7 +27,7 @@ from equipoise.measuring.result import Result
 from equipoise.schema import ANSWER, EVALUATION_FAILED, ID, ITEM, SPECIFIED, STATUS, Status, text_column, without_nan
 from equipoise.settings import Settings
 
-SAMPLE = 320
+SAMPLE = 160
 """Items enough for every metric to have a value, whatever it averages."""
 MIN_EXAMPLES = 10
 GOLDEN = "golden.json"
