@@ -101,7 +101,7 @@ def prepare() -> Path:
         log(f"installing {PEER}")
         chosen = {**os.environ, "PYENV_VERSION": PEER_VERSION}
         subprocess.run([f"python{PEER_VERSION}", "-m", "venv", "--clear", PEER_FOLDER], env=chosen, check=True)
-        install = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+        install = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
         subprocess.run([*install, *PEER_IMPORTS], check=True)
         subprocess.run([*install, "--no-deps", PEER, NLTK_DATA_PACKAGE], check=True)
         ready.touch()

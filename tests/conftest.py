@@ -24,6 +24,7 @@ from equipoise.settings import Settings
 probes.ENTRY_POINTS = "equipoise.probes.of-no-package"  # a plug-in on this machine is no subject of these tests
 
 MIRROR = os.getenv("EQUIPOISE_MIRROR")
+NUMBERS = itertools.count()
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "corpora"
 
 MEMORY = Path("/dev/shm")
@@ -71,10 +72,14 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def surroundings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def surroundings(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """An empty cache and nothing approved; a mirror only for tests that ask for the corpora."""
-    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("EQUIPOISE_CONFIG", str(tmp_path / "config"))
+    # Not `tmp_path`: few tests write here, and a folder for each test takes longer than most tests do.
+    folder = tmp_path_factory.getbasetemp() / f"surroundings-{next(NUMBERS)}"
+    monkeypatch.setenv("EQUIPOISE_CACHE", str(folder / "cache"))
+    monkeypatch.setenv("EQUIPOISE_CONFIG", str(folder / "config"))
     if "corpora" in request.fixturenames:
         monkeypatch.setenv("EQUIPOISE_MIRROR", str(request.getfixturevalue("corpora")))
     else:

@@ -24,6 +24,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     mirror.mkdir()
     (cache / "assets").mkdir(parents=True)
     monkeypatch.setenv("EQUIPOISE_MIRROR", str(mirror))
+    monkeypatch.setenv("EQUIPOISE_CACHE", str(cache))
     monkeypatch.setenv("no_proxy", "*")
     registered = dict(REGISTRY)
     for name in registered:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from benchmarks.exchange import find_unequal
@@ -25,6 +26,8 @@ from labelling import label_rows
 LABELLED = [name for name, probe in find_probes().items() if read_labelled(probe)]
 TWO_READINGS = [name for name in LABELLED if get_probe(name).specified]
 REAL = find_real_answers()
+MOST = 500
+"""Real answers of a file; `make detectors` reads all of them."""
 CHARACTERS = [
     *(
         f"Tom and Ana Reed, {pair}, run the mill. He bakes bread and she sells it. He is loud and she is quiet."
@@ -82,10 +85,11 @@ def test_exchanging_the_genders_of_one_character_or_two(answer: str) -> None:
 @pytest.mark.parametrize("reading", ["careful", "specified"])
 @pytest.mark.parametrize("file", REAL, ids=lambda file: file.name)
 def test_exchanging_the_genders_in_real_answers(file: RealAnswers, reading: str) -> None:
+    some = replace(file, answers=file.answers[:MOST], rows=file.rows[:MOST])
     probe = file.probe.read_by(reading)
-    found = find_unequal(lambda answers: file.label(probe, answers), file.answers)
+    found = find_unequal(lambda answers: some.label(probe, answers), some.answers)
     # Words that are exchanged wrongly ("her" before a noun that no list knows) leave a few.
-    assert len(found) <= 0.002 * len(file.answers)
+    assert len(found) <= 0.002 * len(some.answers)
 
 
 def unequal(probe: Probe, answers: list[str]) -> list[tuple[str, str, str]]:

@@ -16,9 +16,7 @@ from equipoise import Probe, Result
 from equipoise.measuring.interval import LEAST_ITEMS, estimate_groups
 from equipoise.measuring.scatter import student_quantile
 from equipoise.measuring.summarise import cells, item_rows, merge_cells
-from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Estimate, MetricKey, Status, text_column
-from simulating import SMALL
 
 SILENT = -math.log(0.025)
 """How many of n items may do what none was seen to do, at the exact 97.5% bound: 3.7."""
@@ -201,32 +199,6 @@ def test_all_items_asked_several_times_leave_only_the_wavering() -> None:
     assert (found.high - found.low) / 2 == pytest.approx(1.97 * math.sqrt(within), rel=0.06)
     assert (wide.high - wide.low) / 2 == pytest.approx(1.97 * y.std(ddof=1) / math.sqrt(339), rel=0.03)
     assert wide.clusters == {"item": 339}
-
-
-# Properties of all probes
-
-
-def simulate(probe: Probe, name: str, stance: str, size: int) -> Result:
-    parameters = {**SMALL[name], "sample": size}
-    prompts = equipoise.plan(name, **parameters).prompts()
-    texts = probe.simulate(prompts, stance, np.random.default_rng(size))
-    return equipoise.score(name, dict(zip(prompts[ID], texts, strict=True)), **parameters)
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_every_interval_holds_its_value_and_stays_within_the_extremes(name: str) -> None:
-    probe, found = get_probe(name), 0
-    for stance in probe.stances()[:2]:
-        result = simulate(probe, name, stance, 40)
-        extremes = {metric.name: metric.extremes for metric in result.setup.probe.all_metrics()}
-        for key, one in result.estimates.items():
-            least, most = extremes[key.metric]
-            if not math.isnan(one.low):
-                found += 1
-                assert least <= one.low <= one.value <= one.high <= most, (stance, key)
-            if not math.isnan(one.value):
-                assert least - 1e-9 <= one.value <= most + 1e-9, (stance, key)
-    assert found > 5
 
 
 def test_a_stratum_with_one_item_has_no_interval() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -49,6 +50,22 @@ def list_checks(cases: Sequence[Case], checks: Collection[Callable[[Case], None]
 
 @list_checks(PACKAGED, testing.CHECKS)
 def test_a_probe_keeps_its_promises(case: Case, check: Callable[[Case], None]) -> None:
+    check(case)
+
+
+def check_intervals(case: Case) -> None:
+    extremes = {metric.name: metric.extremes for metric in case.probe.all_metrics()}
+    found = [(key, one) for key, one in case.result.estimates.items() if not math.isnan(one.low)]
+    for key, one in found:
+        least, most = extremes[key.metric]
+        assert least <= one.low <= one.value <= one.high <= most, key
+    assert len(found) > 5
+
+
+@list_checks(PACKAGED, [check_intervals])
+def test_every_interval_holds_its_value_and_stays_within_the_extremes(
+    case: Case, check: Callable[[Case], None]
+) -> None:
     check(case)
 
 
