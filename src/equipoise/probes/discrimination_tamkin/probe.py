@@ -47,10 +47,14 @@ def read_discrim_eval(raw: bytes) -> pl.DataFrame:
 def read_scenarios(raw: bytes) -> pl.DataFrame:
     """The packaged scenarios, crossed with ages and races and filled in for each gender."""
     scenarios = pl.read_csv(raw).select("scenario", "text").iter_rows()
+    # The slots of age and race stay, and are filled below: there are thirty of them for each text.
+    filled = [
+        (name, [fill_scenario(text, who, age="{age}", race="{race}") for who in GENDERS]) for name, text in scenarios
+    ]
     return pl.DataFrame(
         [
-            (name, age, race, *(fill_scenario(text, gender, age=age, race=race) for gender in GENDERS))
-            for (name, text), age, race in itertools.product(scenarios, AGES, RACES)
+            (name, age, race, *(text.format(age=age, race=race) for text in texts))
+            for (name, texts), age, race in itertools.product(filled, AGES, RACES)
         ],
         schema=[*KEYS, *GENDERS],
         orient="row",
