@@ -19,12 +19,13 @@ ABANDONED = 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Where assets are looked for and kept. `mirror` is a folder that is looked at before the cache and the sources.
+    """Where assets are looked for and kept.
 
+    `mirror` is a folder that is looked at before the cache, or an address that is asked before the sources.
     `config` is the folder of what equipoise remembers about its user: the addresses to which a key may be sent.
     """
 
-    mirror: Path | None = None
+    mirror: Path | str | None = None
     cache: Path
     config: Path = field(default_factory=lambda: Path(platformdirs.user_config_dir("equipoise", appauthor=False)))
 
@@ -33,12 +34,13 @@ class Settings:
         """Read `EQUIPOISE_MIRROR`, `EQUIPOISE_CACHE` and `EQUIPOISE_CONFIG`; without them, the system's own folders."""
         env = environment()
         cache = env.get("EQUIPOISE_CACHE") or platformdirs.user_cache_dir("equipoise", appauthor=False)
-        places = {
-            name: Path(env[variable]).expanduser()
-            for name, variable in (("mirror", "EQUIPOISE_MIRROR"), ("config", "EQUIPOISE_CONFIG"))
-            if env.get(variable)
-        }
-        return cls(cache=Path(cache), **places)
+        config = env.get("EQUIPOISE_CONFIG") or platformdirs.user_config_dir("equipoise", appauthor=False)
+        mirror = env.get("EQUIPOISE_MIRROR") or None
+        return cls(
+            mirror=mirror.rstrip("/") if mirror and "://" in mirror else mirror and Path(mirror).expanduser(),
+            cache=Path(cache),
+            config=Path(config).expanduser(),
+        )
 
 
 def environment() -> Mapping[str, str]:

@@ -326,7 +326,8 @@ def test_a_file_of_another_kind_is_refused(name: str, content: bytes, words: str
 # Logs of Inspect
 
 
-def test_logs_of_inspect(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["log.eval", "log.json"])
+def test_logs_of_inspect(name: str, tmp_path: Path) -> None:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalError, EvalLog, EvalSample, EvalSpec, write_eval_log
     from inspect_ai.model import ModelOutput
 
@@ -344,8 +345,8 @@ def test_logs_of_inspect(tmp_path: Path) -> None:
             ("0abe", 1, ModelOutput(), boom),
         )
     ]
-    write_eval_log(log, str(tmp_path / "log.eval"))
-    assert sorted(read(tmp_path / "log.eval"), key=str) == [
+    write_eval_log(log, str(tmp_path / name))
+    assert sorted(read(tmp_path / name), key=str) == [
         ("0abc", "Who?", 1, OK, "She."),
         ("0abc", "Who?", 2, OK, "He."),
         ("0abd", "Who?", 1, NOT_ASKED, None),

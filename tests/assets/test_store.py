@@ -17,7 +17,7 @@ import pytest
 from assets.conftest import DATA, FILE, WRONG, Page, Register, Site, cached_files, serve
 from equipoise import assets
 from equipoise.assets import Asset, fetch, find_stored, locate
-from equipoise.errors import AssetUnavailable, IntegrityError, StorageError
+from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, StorageError
 from equipoise.settings import Settings
 
 HASHES = [hashlib.sha256(data).hexdigest() for data in (DATA, WRONG)]
@@ -45,6 +45,32 @@ def test_the_mirror_is_tried_before_the_cache_and_the_cache_before_the_source(
     assert cached.read_bytes() == DATA
     assert site.asked == ["/source"]
     assert cached_files(settings) == [FILE]
+
+
+def test_a_mirror_may_be_an_address_and_after_one_that_fails_the_next_source_is_tried(
+    site: Site, settings: Settings, register: Register
+) -> None:
+    register(f"{site.url}/gone", f"{site.url}/source")
+    site.pages["/source"] = serve(DATA)
+    mirrored = replace(settings, mirror=f"{site.url}/mirror")
+    locate("tiny", mirrored).unlink()
+    assert site.asked == [f"/mirror/{FILE}", "/gone", "/source"]
+    site.pages[f"/mirror/{FILE}"] = serve(DATA)
+    assert locate("tiny", mirrored).read_bytes() == DATA
+    assert site.asked[3:] == [f"/mirror/{FILE}"]
+
+
+@pytest.mark.parametrize(
+    "mirror", ["https://me:pass-word@example.org/x", "https://example.org/x?key=pass-word", "s3://x"]
+)
+def test_a_mirror_of_another_kind_is_refused_and_not_shown(
+    asset: Asset, settings: Settings, mirror: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EQUIPOISE_MIRROR", f"{mirror}/")
+    assert Settings.load().mirror == mirror
+    with pytest.raises(BadParameter, match="EQUIPOISE_MIRROR") as caught:
+        locate("tiny", replace(settings, mirror=Settings.load().mirror))
+    assert "pass-word" not in str(caught.value)
 
 
 def test_when_all_sources_fail_each_reason_is_given_and_what_to_do(

@@ -61,3 +61,14 @@ def test_fetch_prints_one_path_per_asset_and_says_what_is_wrong(command: Command
     assert output(command("data", "fetch", "one", "two")).splitlines() == both
     unknown = command("data", "fetch", "two", "too")
     assert (unknown.code, unknown.out, "'two'" in unknown.err) == (2, "", True)
+
+
+def test_verify_and_path_download_nothing(command: Command, places: tuple[Path, Path]) -> None:
+    path = places[0] / "one.bin"
+    absent = command("data", "path", "one")
+    assert (absent.code, absent.out, "equipoise data fetch one" in absent.err) == (6, "", True)
+    path.write_bytes(CONTENT["one"])
+    assert output(command("data", "verify")) == output(command("data", "path", "one")) == f"{path}\n"
+    path.write_bytes(b"forged")
+    wrong = command("data", "verify")
+    assert (wrong.code, wrong.out, str(path) in wrong.err) == (6, "", True)

@@ -122,7 +122,7 @@ def check_table(table: pl.DataFrame, where: Callable[[int], str]) -> pl.DataFram
 def read_tables(path: Path, names: Names = NO_NAMES) -> Iterator[pl.DataFrame]:
     """The answers of a file as tables, at least one answer; the first wrong line is named. `-` is stdin.
 
-    The ending says what it is: `.csv` or `.tsv`, `.parquet`, a log of Inspect (`.eval`); anything else is
+    The ending says what it is: `.csv` or `.tsv`, `.parquet`, a log of Inspect (`.eval`, `.json`); anything else is
     JSON, an object a line, in one of the shapes of `answers/formats.py`. `names` says which columns are called
     otherwise than here: `{"response": "answer"}`.
     """
@@ -157,7 +157,7 @@ def read_all(paths: Sequence[Path], names: Names = NO_NAMES) -> Iterator[pl.Data
 
 def _find_rows(path: Path, source: str, file: IO[bytes], names: Names) -> Iterator[Row]:
     suffix = path.suffix.lower()
-    if suffix == ".eval":
+    if suffix == ".eval" or (suffix == ".json" and _may_be_log(path)):
         return _read_log(path)
     lines = _read_lines(source, file)
     return _read_shapes(_read_csv(source, lines) if suffix in (".csv", ".tsv") else _read_json(lines), names)
@@ -272,6 +272,12 @@ def _name_row(path: Path, start: int, place: int) -> str:
 
 
 # Logs of Inspect, read by its own library, which knows all versions of the format
+
+
+def _may_be_log(path: Path) -> bool:
+    """Whether a JSON file can be a log, by how it begins: `eval` comes right after its version and status."""
+    with path.open("rb") as file:
+        return b'"eval"' in file.read(1000)
 
 
 def _read_log(path: Path) -> Iterator[Row]:

@@ -54,7 +54,7 @@ def read_line(line: Line, where: str) -> Iterator[Fields]:
         raise BadFile(
             f"{where}: no field {ANSWER}. There are: {', '.join(map(str, line))[:60] or 'none'}. Needed are {ANSWER} "
             f"(or {STATUS}, where there is none), and {ID} or {PROMPT}; or the output of another tool: {TOOLS}. Files "
-            "of other kinds: CSV, Parquet (.parquet), logs of Inspect (.eval)."
+            "of other kinds: CSV, Parquet (.parquet), logs of Inspect (.eval, .json)."
         )
     try:
         yield from read(line)

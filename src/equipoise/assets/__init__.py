@@ -17,10 +17,11 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import msgspec
 
-from equipoise.errors import AssetUnavailable, IntegrityError, StorageError, UnknownName
+from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, StorageError, UnknownName
 from equipoise.settings import Settings, write_whole
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def find_asset(name: str) -> Asset:
 def find_stored(name: str, settings: Settings) -> Path | None:
     """The file of an asset on this machine, in the mirror or else in the cache. Its hash has not been checked."""
     asset = find_asset(name)
-    places = [settings.mirror / asset.file] if settings.mirror else []
+    places = [settings.mirror / asset.file] if isinstance(settings.mirror, Path) else []
     try:
         return next((path for path in (*places, _cache_path(asset, settings)) if path.is_file()), None)
     except OSError as error:
@@ -119,8 +120,13 @@ def locate(name: str, settings: Settings, progress: ProgressCallback | None = No
     if stored := find_stored(name, settings):
         _verify(asset, stored, is_cached=stored == target)
         return stored
-    failures = [f"  mirror {settings.mirror}: no {asset.file}"] if settings.mirror else []
-    for source in asset.sources:
+    sources, failures, mirror = asset.sources, [], settings.mirror
+    if isinstance(mirror, str):
+        refuse_secret_mirror(mirror)
+        sources = (f"{mirror}/{asset.file}", *sources)
+    elif mirror:
+        failures.append(f"  mirror {mirror}: no {asset.file}")
+    for source in sources:
         try:
             _download(asset, source, target, progress or (lambda _done, _all: None))
         except IntegrityError as error:
@@ -134,6 +140,16 @@ def locate(name: str, settings: Settings, progress: ProgressCallback | None = No
         f"{name}\nWithout a network: put {asset.file} ({asset.homepage}) into a folder and name that folder in "
         "EQUIPOISE_MIRROR."
     )
+
+
+def refuse_secret_mirror(mirror: str) -> None:
+    """Refuse an address that is not of the web, or may hold a secret: it is shown with what went wrong."""
+    address = urlsplit(mirror)
+    if address.scheme not in ("http", "https") or "@" in address.netloc or address.query or address.fragment:
+        raise BadParameter(
+            "The mirror (EQUIPOISE_MIRROR) must be a folder, or an http or https address without user, password, query "
+            "and fragment."
+        )
 
 
 def sha256_of(path: Path) -> str:

@@ -1,9 +1,9 @@
-"""Corpora and weights that come from outside: list, fetch.
+"""Corpora and weights that come from outside: list, fetch, verify, path.
 
-An asset is looked for in the mirror (EQUIPOISE_MIRROR, a folder), in the cache (EQUIPOISE_CACHE), then at
+An asset is looked for in the mirror (EQUIPOISE_MIRROR, a folder or an address), in the cache (EQUIPOISE_CACHE), then at
 its sources. A file is used only when its hash is right.
 
-Examples: equipoise data list · equipoise data fetch gest discrim-eval
+Examples: equipoise data list · equipoise data fetch gest discrim-eval · equipoise data verify
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typer import Argument
 from equipoise import assets
 from equipoise.cli import options
 from equipoise.cli.output import print_json
+from equipoise.errors import AssetUnavailable
 from equipoise.settings import Settings
 
 if TYPE_CHECKING:
@@ -54,6 +55,29 @@ def fetch(names: Annotated[list[str], Argument(metavar="NAME", help="Names as `l
     """
     for asset in [assets.find_asset(name) for name in names]:
         typer.echo(fetch_asset(asset, Settings.load()))
+
+
+@app.command()
+def verify() -> None:
+    """Check the hashes of all assets on this machine; exit code 6 if one is wrong.
+
+    Example: equipoise data verify
+    """
+    for name in assets.REGISTRY:
+        if assets.find_stored(name, Settings.load()):
+            typer.echo(assets.locate(name, Settings.load()))
+
+
+@app.command()
+def path(name: Annotated[str, Argument(help="A name as `list` shows it.")]) -> None:
+    """Print the path of an asset on this machine; nothing is downloaded.
+
+    Example: head -3 "$(equipoise data path gest)"
+    """
+    stored = assets.find_stored(name, Settings.load())
+    if stored is None:
+        raise AssetUnavailable(f"{name} is not on this machine. To fetch it: equipoise data fetch {name}")
+    typer.echo(stored)
 
 
 def fetch_asset(asset: Asset, settings: Settings) -> Path:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 import polars as pl
 
+import equipoise
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.marks import Mark, look_number
 from equipoise.measuring.plan import Setup
@@ -247,6 +248,14 @@ class Audit(Mapping[str, Result]):
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
         return {name: result.to_dict() for name, result in self.items()}
+
+    def report(self, out: str | Path, charts: str | Path | None = None) -> list[Path]:
+        """Write the report, one HTML file that works offline."""
+        return equipoise.write_report(self, out, charts)
+
+    def plot(self, metric: str | None = None, by: str | None = None) -> equipoise.Drawing:
+        """A chart of `metric` or `probe.metric`, also by the groups of a slice; without a metric, all marks."""
+        return equipoise.plot(self, metric, by)
 
     def __repr__(self) -> str:
         return "\n".join([*filter(None, [self.model, ORIGINS[self.origin]]), *map(repr, self.values())])

@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import InputError
@@ -38,18 +39,66 @@ KEY_SECONDS = 60.0
 
 
 Function = Callable[[str], str | Reply] | Callable[[str], Awaitable[str | Reply]]
+MAX_BATCH = 64
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """An object that answers many prompts in one call."""
+
+    def generate(self, prompts: list[str], /) -> Sequence[str]:
+        """Return one answer per prompt, in the same order."""
+        ...
+
+
+class _Batches:
+    """The prompts that wait, answered by `generate` as one batch; and the next batch when it has returned."""
+
+    def __init__(self, generator: Generator) -> None:
+        self._generator = generator
+        self._waiting: list[tuple[str, asyncio.Future[object]]] = []
+        self._turn = asyncio.Lock()
+
+    async def answer(self, text: str) -> object:
+        """The answer; whoever has its turn answers for all that wait."""
+        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self._waiting.append((text, future))
+        async with self._turn:
+            if not future.done():
+                batch = self._waiting[:MAX_BATCH]
+                answers = await asyncio.to_thread(_generate, self._generator, [text for text, _ in batch])
+                del self._waiting[: len(batch)]
+                for (_, waiting), answer in zip(batch, answers, strict=True):
+                    waiting.set_result(answer)
+        found = await future
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def _generate(generator: Generator, texts: list[str]) -> Sequence[object]:
+    """One answer or one exception per text. A batch that raises is repeated one by one, to spare the others."""
+    try:
+        answers = list(generator.generate(texts))
+    except Exception as error:
+        return [error] if len(texts) == 1 else [_generate(generator, [text])[0] for text in texts]
+    if len(answers) != len(texts):
+        return [ValueError(f"generate gave {len(answers)} answers for {len(texts)} prompts")] * len(texts)
+    return answers
 
 
 class FunctionModel(Model):
-    """A Python function of the prompt as a model: a plain one runs in a thread, an `async` one in the event loop.
+    """A Python function of the prompt as a model, or an object with a method `generate`.
 
-    A prompt's system part comes first in the text, followed by a blank line.
+    A plain function runs in a thread, an `async` one in the event loop. A prompt's system part comes first in the text,
+    followed by a blank line.
     """
 
     def __init__(
-        self, function: Function, *, name: str | None = None, settings: dict[str, object] | None = None
+        self, given: Function | Generator, *, name: str | None = None, settings: dict[str, object] | None = None
     ) -> None:
-        super().__init__(name or _qualified_name(function), settings or {"function": _qualified_name(function)})
+        super().__init__(name or _qualified_name(given), settings or {"function": _qualified_name(given)})
+        function = _Batches(given).answer if isinstance(given, Generator) else given
         self._function = function
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         if not self._is_async:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from equipoise.authoring import Probe
 from equipoise.errors import InputError
 from equipoise.models.chat.providers import parse_model_name
-from equipoise.models.programs import Function, FunctionModel, open_program
+from equipoise.models.programs import Function, FunctionModel, Generator, open_program
 from equipoise.models.protocol import Model
 from equipoise.models.simulated import SimulatedModel
 from equipoise.runs.spec import Access, RunSpec, load, read_given, to_plain
@@ -27,7 +27,7 @@ from equipoise.runs.suites import Probes, choose_probes_for, get_suite
 from equipoise.schema import SPECIFIED
 from equipoise.settings import Settings, environment, write_whole
 
-ModelLike = str | Function | Model
+ModelLike = str | Function | Generator | Model
 """A name such as "openai/gpt-4o-mini", a function of the prompt, an object with `generate`, or a model itself."""
 APPROVED = "approved-addresses.json"
 ADDRESS = ("base_url", "key_variable")
@@ -110,7 +110,7 @@ class Source(NamedTuple):
         return cls(path, ["equipoise", "resume", str(path)], received)
 
 
-def reach_model(spec: RunSpec, given: Function | Model | None, access: Access, source: Source) -> Reached:
+def reach_model(spec: RunSpec, given: Function | Generator | Model | None, access: Access, source: Source) -> Reached:
     """The model of a specification, or the one that is given, and what a run file may keep of both: no secrets.
 
     A key that only a file sends somewhere is refused first. Nothing is sent yet.
@@ -120,10 +120,12 @@ def reach_model(spec: RunSpec, given: Function | Model | None, access: Access, s
         model = make_model(spec, access)
     elif isinstance(given, Model):
         model = given
-    elif callable(given):
+    elif callable(given) or isinstance(given, Generator):
         model = FunctionModel(given)
     else:
-        raise InputError(f"A model must be a name or a function of the prompt. Got {given!r} instead.")
+        raise InputError(
+            f"A model must be a name, a function of the prompt, or have generate(prompts). Got {given!r} instead."
+        )
     said = model.settings
     in_spec = ("temperature", "top_p", "extra", "system", *(["base_url"] if spec.base_url else []))
     known = {name: said[name] for name in in_spec if name in said}

@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 from polars.exceptions import PolarsError
 
+import equipoise
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
 from equipoise.measuring.accuracy import ExamResult
@@ -46,7 +47,8 @@ class Run:
 
     run = Run.open("gpt-4o-mini.equipoise")
     run["jobs_lum"]                   the result of a probe
-    run.results().to_frame()          the results of all: one row per metric
+    run.to_frame()                    the results of all: one row per metric
+    run.report("report.html")         and as a page
     run.transcripts("jobs_lum")       prompts, answers and what each answer says
     """
 
@@ -197,6 +199,18 @@ class Run:
             origin=self.settings.origin,
             owner=self,
         )
+
+    def to_frame(self) -> pl.DataFrame:
+        """All metrics of all probes as one table, as `Audit.to_frame`."""
+        return self.results().to_frame()
+
+    def report(self, out: str | Path, charts: str | Path | None = None) -> list[Path]:
+        """Write the report, as `Audit.report`."""
+        return self.results().report(out, charts)
+
+    def plot(self, metric: str | None = None, by: str | None = None) -> equipoise.Drawing:
+        """A chart, as `Audit.plot`."""
+        return self.results().plot(metric, by)
 
     def result(self, probe: str) -> Result:
         """The result of one probe on what has been answered so far."""

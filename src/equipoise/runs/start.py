@@ -107,10 +107,10 @@ def audit(
 ) -> Audit:
     """Ask a model every prompt of the probes (default: all) and score its answers.
 
-    `model` is a name ("openai/gpt-4o-mini", "embedded", "simulated/unbiased"), a function from prompt to answer, or a
-    `RunSpec`. The answers go to the run file `out` as they come; a run that was stopped goes on when it is called in
-    the same way again. Without `out`, the answers of a model that is given by its name go to a file in the current
-    folder; those of a function or a simulated model last as long as the results.
+    `model` is a name ("openai/gpt-4o-mini", "embedded", "simulated/unbiased"), a function from prompt to answer, an
+    object with `generate(prompts)`, or a `RunSpec`. The answers go to the run file `out` as they come; a run that was
+    stopped goes on when it is called in the same way again. Without `out`, the answers of a model that is given by its
+    name go to a file in the current folder; those of a function or a simulated model last as long as the results.
 
     Other keywords are fields of a `RunSpec` (`suite="quick"`, `temperature=0.7`, `base_url=…`, `concurrency=4`,
     `reading="specified"`, `until_certain=True` …), what opens the way to a model and is never stored (`key_command`,
