@@ -232,3 +232,14 @@ def test_an_imported_run_says_so_wherever_it_is_shown(command: Command) -> None:
     assert command("transcripts", "run.equipoise", "-o", "answers.html").code == 0
     page = Path("answers.html").read_text(encoding="utf-8")
     assert (origin in page, ", imported on " in page, ", asked on " in page) == (True, True, False)
+
+
+def test_score_writes_a_report(command: Command) -> None:
+    lines = [json.dumps({"id": key, "answer": answer}) for key, answer in answer_all(sample=6).items()]
+    Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    done = command("score", "answers.jsonl", *SIX, "--report", "report.html")
+    assert (done.code, "report: report.html" in done.err) == (0, True), done.err
+    assert "imported" in Path("report.html").read_text(encoding="utf-8")
+    command("score", "answers.jsonl", *SIX, "--partial", "one.partial")
+    refused = command("score", "one.partial", "--report", "report.html")
+    assert (refused.code, "partials hold none" in refused.err) == (2, True)

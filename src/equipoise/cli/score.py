@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from typer import Argument, Option
 
@@ -38,6 +39,7 @@ def command(
     partial: Path | None = Option(
         None, help="Write what was read to this file, for score to add to others.", metavar="FILE"
     ),
+    report: options.Report = None,
     engine: str = Option(LOCAL, help="Where many files are scored: here, or on Ray.", metavar="local|ray[:ADDRESS]"),
     everything: bool = Option(False, "--all", help="Show the slices (race, age, …), too."),
     as_json: options.AsJson = False,
@@ -47,12 +49,11 @@ def command(
 
     Give the same --suite, --sample, --repeat, --seed and --set as for the prompts. Many files are scored one by one,
     with one of them in memory; each answer must be in one file only. Files of lines that are named one by one are read
-    as one: there an answer takes the place of a failure. A partial knows its probe and parameters. For a report, import
-    the answers.
+    as one: there an answer takes the place of a failure. A partial knows its probe and parameters.
 
     Examples: equipoise score answers.jsonl --probe jobs_lum · equipoise score answers/ --probe hiring_an --engine ray ·
     equipoise score 7.parquet --probe hiring_an --partial 7.partial · equipoise score *.partial --json ·
-    equipoise score answers.csv --probe jobs_lum --answer-column response
+    equipoise score answers.csv --probe jobs_lum --answer-column response --report report.html
     """
     from equipoise.answers import files as answer_files
     from equipoise.answers import matching
@@ -64,11 +65,15 @@ def command(
     from equipoise.runs.ask import events
 
     check_target(partial)
+    check_target(report)
     if engine not in (LOCAL, RAY) and not engine.startswith(f"{RAY}:"):
         raise InputError(f"--engine must be {LOCAL}, {RAY} or {RAY}:ADDRESS. Got {engine!r} instead.")
     paths, names = _find_files(files), given.column_names()
     shards = None
-    if any(path.suffix == PARTIAL for path in paths):
+    are_partials = any(path.suffix == PARTIAL for path in paths)
+    if report is not None and (partial is not None or are_partials):
+        raise InputError("A report shows answers, and partials hold none: score the answers themselves with --report.")
+    if are_partials:
         is_told = bool(given.keys() - {"allow_missing"} or probe or suite or engine != LOCAL)
         shards = _read_partials(paths, is_told=is_told)
     else:
@@ -95,6 +100,8 @@ def command(
         print_json("score/1", result.to_dict())
     else:
         print_result(result, open_console(), slices=everything)
+    if report is not None:
+        _write_report(report, paths, {"probes": chosen, "suite": suite, "names": names, **parameters})
     _check_used(result.matching)
     events.check_complete(Audit({result.probe: result}).counts, None, given.allow_missing())
 
@@ -213,6 +220,17 @@ def _score_shards(planned: Plan, paths: list[Path], names: dict[str, str], engin
         return
     with redirect_stdout(sys.stderr):  # there Ray would write of workers that died
         yield from ray.score_shards(planned, paths, names, address=engine.partition(":")[2] or None)
+
+
+def _write_report(report: Path, files: list[Path], plan_arguments: Mapping[str, Any]) -> None:
+    """Write the report of a run file that lasts as long as the writing."""
+    from equipoise.runs import imports
+
+    with tempfile.TemporaryDirectory(prefix="equipoise-") as folder:
+        path = Path(folder) / f"{files[0].stem}.equipoise"
+        run, _, _ = imports.import_answers(files, path, **plan_arguments)
+        run.report(report)
+    note(f"report: {report}")
 
 
 def _note_matching(found: Matching, repetitions: int) -> None:
