@@ -174,7 +174,7 @@ def test_a_session_is_started_stopped_and_resumed(tmp_path: Path, result: Result
     with pytest.raises(BudgetReached):
         session.ask(events.append)
     assert events
-    assert Run.open(path).ended == len(model.asked) == 100
+    assert Run.open(path).counts.ended == len(model.asked) == 100
     run = equipoise.resume(path, model=model).ask()
     assert run.complete
     assert len(model.asked) == 339
@@ -186,7 +186,7 @@ def test_answers_are_imported(tmp_path: Path) -> None:
     path, answers = tmp_path / "run.equipoise", answer_all(probe)
     some = dict(list(answers.items())[:100])
     run, new, matching = equipoise.import_answers(some, path, model="openai/o9", probes=[probe])
-    assert (run.model, run.ended, run.size, new, matching.matched) == ("openai/o9", 100, 339, 100, 100)
+    assert (run.model, run.counts.ended, run.counts.planned, new, matching.matched) == ("openai/o9", 100, 339, 100, 100)
     run, new, matching = equipoise.import_answers(answers | {"?": "He."}, path, probes=[probe])
     assert (run.complete, new, matching.unknown) == (True, 239, 1)
     expected = equipoise.score(probe, answers)

@@ -112,10 +112,36 @@ ALLOW_MISSING = 0.05
 """The share of the planned attempts that may lack an answer in a run that counts as whole."""
 
 
-def missing_share(counts: Mapping[Status, int]) -> float:
-    """The share of the planned attempts that have no answer to measure."""
-    planned = sum(counts.values())
-    return 1 - sum(counts[status] for status in MEASURED) / planned if planned else 0.0
+class Counts(dict[Status, int]):
+    """How many attempts are in each state. They add up to the plan."""
+
+    def __init__(self, found: Mapping[Status, int] | None = None) -> None:
+        super().__init__({**dict.fromkeys(Status, 0), **(found or {})})
+
+    @property
+    def planned(self) -> int:
+        """All attempts."""
+        return sum(self.values())
+
+    @property
+    def ended(self) -> int:
+        """Attempts that are not pending any more."""
+        return self.planned - self[Status.PENDING]
+
+    @property
+    def answered(self) -> int:
+        """Attempts with an answer to measure."""
+        return sum(self[status] for status in MEASURED)
+
+    @property
+    def failed(self) -> dict[Status, int]:
+        """Attempts that ended without an answer, by state."""
+        return {status: n for status, n in self.items() if n and status not in (*MEASURED, Status.PENDING)}
+
+    @property
+    def missing_share(self) -> float:
+        """The share of the planned attempts that have no answer to measure."""
+        return 1 - self.answered / self.planned if self.planned else 0.0
 
 
 def is_measured() -> pl.Expr:

@@ -42,7 +42,7 @@ def test_a_resumed_run_ends_as_one_that_was_not_stopped(tmp_path: Path) -> None:
     path = tmp_path / "stopped.equipoise"
     with pytest.raises(equipoise.EquipoiseError, match="budget"):
         ask(path, max_requests=9)
-    assert 0 < Run.open(path).ended < 40
+    assert 0 < Run.open(path).counts.ended < 40
     assert answers_of(equipoise.resume(path).ask()) == ask(tmp_path / "whole.equipoise")
 
 
@@ -51,7 +51,7 @@ def test_a_run_until_certain_grows_and_is_answered(tmp_path: Path) -> None:
         "simulated/unbiased", probes=["jobs_lum"], suite="standard", out=tmp_path / "run.equipoise", until_certain=True
     ).ask()
     assert run.complete
-    assert run.counts[Status.OK] == run.size > run.looks("jobs_lum")[0]
+    assert run.counts[Status.OK] == run.counts.planned > run.looks("jobs_lum")[0]
 
 
 def test_probabilities_are_certain() -> None:

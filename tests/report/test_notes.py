@@ -139,9 +139,10 @@ def test_where_texts_come_from(one: Run) -> None:
 def test_a_report_can_be_cited(one: Run) -> None:
     run = alone(one, "jobs_lum", model="a/model_1 {50%}", created="2025-11-04T09:30:00+00:00", equipoise="0.1.0")
     text = unescape(re.sub(r"</?bdi>", "", render([run])))
+    answered = run.results().counts.answered
     assert (
         f"Gender bias of a/model_1 {{50%}} was measured with equipoise 0.1.0 (jobs_lum version "
-        f"{run['jobs_lum'].setup.probe.version}). {run.results().answered:,} answers were asked for on 4 November 2025"
+        f"{run['jobs_lum'].setup.probe.version}). {answered:,} answers were asked for on 4 November 2025"
     ) in text
     assert f"what the values could be. SHA-256 of the run: {run.provenance.digest}.</p>" in text
     assert "author = {{The equipoise authors}}," in text

@@ -264,7 +264,10 @@ def test_readers_who_cannot_see_the_page(looks: dict[str, Look], name: str) -> N
 def test_banners_tell_of_an_incomplete_run_and_of_another_model(looks: dict[str, Look], three: list[Run]) -> None:
     incomplete, other = looks["three"].values["banners"]
     results = three[1].results()
-    assert f"Incomplete: {results.ended:,} of {results.planned:,} attempts of atlas-small-2 have ended" in incomplete
+    assert (
+        f"Incomplete: {results.counts.ended:,} of {results.counts.planned:,} attempts of atlas-small-2 have ended"
+        in incomplete
+    )
     assert "Note on borealis-7b-instruct: The endpoint served borealis-7b-chat" in other
 
 

@@ -81,7 +81,7 @@ def test_an_extension_that_is_stopped_goes_on(tmp_path: Path) -> None:
     with pytest.raises(BudgetReached):
         equipoise.extend(path, model=model, sample=60, concurrency=1, max_requests=10).ask()
     run = equipoise.resume(path, model=model).ask()
-    assert (run.complete, run.size, set(model.asked.values())) == (True, 60, {1})
+    assert (run.complete, run.counts.planned, set(model.asked.values())) == (True, 60, {1})
 
 
 def test_certain_asks_what_the_answers_so_far_call_for(tmp_path: Path) -> None:

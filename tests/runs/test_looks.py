@@ -76,13 +76,13 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
         until_certain=True,
         on_event=events.append,
     )
-    assert audit.ended == audit.planned
+    assert audit.counts.ended == audit.counts.planned
     decisions = audit["discrimination_tamkin"]
     assert 3 * decisions.parameters["sample"] == len(decisions.evaluated) < 1_200
     assert all(mark is not None and mark.certain for mark in decisions.marks.values())
     assert decisions.level == look_level(decisions.looks, decisions.parameters["sample"]) > 0.95
     assert max(model.asked.values()) == 1
-    assert sum(model.asked.values()) == audit.planned
+    assert sum(model.asked.values()) == audit.counts.planned
     run = Run.open(path)
     assert run.settings.looks == {"discrimination_tamkin": look_sizes(400), "jobs_lum": look_sizes(90)}
     assert [note.partition(" (")[0] for note in run.settings.notes] == [
@@ -138,7 +138,7 @@ def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
         assert file.probes()[0].parameters == small.parameters
         file.change([equipoise.plan("jobs_lum", sample=20)])
         assert file.counts()[Status.PENDING] == 20
-    assert Run.open(tmp_path / "run.equipoise").size == 20  # its digests hold
+    assert Run.open(tmp_path / "run.equipoise").counts.planned == 20  # its digests hold
 
 
 def test_a_file_whose_looks_do_not_fit_its_plan_is_refused(whole: Run) -> None:

@@ -23,7 +23,7 @@ from equipoise.runs.file import connection
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
-from equipoise.schema import ANSWER, ID, PROMPT, Status, missing_share
+from equipoise.schema import ANSWER, ID, PROMPT, Counts, Status
 from runs.fakes import Fake, answering, create, ok, plan, prompts_of, seal, transient
 from runs.pumping import assert_fatal, make_pump, run, run_pump
 
@@ -76,9 +76,9 @@ def test_every_prompt_is_asked_once_and_gets_its_own_answer(path: Path) -> None:
         texts = dict(prompts_of(file).select(ID, PROMPT).iter_rows())
         assert all(seal(texts[prompt]) == answer for prompt, answer in outcome.attempts.select(ID, ANSWER).iter_rows())
     last = outcome.progress[-1]
-    assert (last.planned, last.answered, last.requests) == (600, 600, 600)
+    assert (last.counts.planned, last.counts.answered, last.requests) == (600, 600, 600)
     assert (last.prompt_tokens, last.completion_tokens, last.cost) == (1800, 1200, None)
-    assert {event.planned for event in outcome.progress} == {600}
+    assert {event.counts.planned for event in outcome.progress} == {600}
 
 
 @pytest.mark.fault("U8")
@@ -89,7 +89,7 @@ def test_tokens_and_cost_are_those_of_all_sessions(path: Path) -> None:
     assert first.progress[-1].prompt_tokens == 42
     for _ in range(2):  # the rest, and then nothing
         last = run_pump(path, model, **priced).progress[-1]
-        assert (last.answered, last.prompt_tokens, last.completion_tokens) == (40, 240, 160)
+        assert (last.counts.answered, last.prompt_tokens, last.completion_tokens) == (40, 240, 160)
         assert last.cost == pytest.approx(4.0)
     assert model.requests == 40, "a finished run asks nothing"
 
@@ -132,7 +132,7 @@ def test_a_model_that_cannot_be_opened_names_the_run_file(path: Path) -> None:
 
 def test_a_listener_that_raises_ends_the_run_and_loses_no_answer(path: Path) -> None:
     def listen(pump: Pump, event: RunProgress) -> None:
-        if event.answered:
+        if event.counts.answered:
             raise LookupError("drawing")
 
     model = Fake(lambda prompt, nth: ok(prompt), delay=0.01)
@@ -155,7 +155,7 @@ def test_stopping_stores_what_came_back(path: Path, kind: type[Fake], code: int,
     stopped: list[float] = []
 
     def stop(pump: Pump, event: RunProgress) -> None:
-        if event.answered >= 19 and not stopped:
+        if event.counts.answered >= 19 and not stopped:
             stopped.append(event.elapsed)
             for _ in range(times):
                 pump.stop(code)
@@ -191,8 +191,8 @@ def test_stopping_before_the_model_is_open_asks_nothing(path: Path) -> None:
 
 
 def test_missing_answers_are_listed_by_state() -> None:
-    counts = dict.fromkeys(Status, 0) | {Status.OK: 90, Status.TRUNCATED: 5, Status.TIMEOUT: 3, Status.PENDING: 2}
-    assert missing_share(counts) == pytest.approx(0.05)
+    counts = Counts({Status.OK: 90, Status.TRUNCATED: 5, Status.TIMEOUT: 3, Status.PENDING: 2})
+    assert counts.missing_share == pytest.approx(0.05)
     check_complete(counts, Path("run.db"), 0.06)
     with pytest.raises(Incomplete, match=r"5\.0% of the 100 .*at most 1\.0%.*2 pending, 3 timeout\.\nTo ask") as caught:
         check_complete(counts, Path("run.db"), 0.01)

@@ -11,7 +11,7 @@ import pytest
 from equipoise.cli.progress import describe
 from equipoise.runs.ask.events import RunProgress
 from equipoise.runs.ask.throttle import Throttle
-from equipoise.schema import Status
+from equipoise.schema import Counts, Status
 from runs.pumping import run
 
 
@@ -55,7 +55,7 @@ def test_a_pause_says_how_long_and_why() -> None:
 
 
 def progress(**fields: Any) -> RunProgress:
-    counts = dict.fromkeys(Status, 0) | {Status.PENDING: 10}
+    counts = Counts({Status.PENDING: 10})
     return RunProgress(counts=counts, prompt_tokens=0, completion_tokens=0, cost=None, elapsed=1.0, **fields)
 
 

@@ -13,6 +13,7 @@ from rich import console, progress
 
 from equipoise.cli.output import note
 from equipoise.runs.ask import events
+from equipoise.schema import Status
 
 if TYPE_CHECKING:
     from equipoise.measuring.partials import Partial
@@ -54,8 +55,8 @@ def show_progress() -> Iterator[OnEvent]:
             if isinstance(event, str):
                 note(event)
                 return
-            ended = event.answered + sum(event.failed.values())
-            update(ended, event.planned, describe(event), at_once=_is_pause(event) or ended == event.planned)
+            ended, planned = event.counts.ended, event.counts.planned
+            update(ended, planned, describe(event), at_once=_is_pause(event) or ended == planned)
 
         yield on_event
 
@@ -87,16 +88,19 @@ def _is_pause(event: RunProgress) -> bool:
 
 def describe(event: RunProgress) -> str:
     """A pause if there is one, answered of planned, rate, time left, tokens, cost, failures by kind."""
-    parts = [event.look, f"{event.answered:,}/{event.planned:,} {'judged' if event.asked == 'judge' else 'answered'}"]
+    parts = [
+        event.look,
+        f"{event.counts.answered:,}/{event.counts.planned:,} {'judged' if event.asked == 'judge' else 'answered'}",
+    ]
     if _is_pause(event):
         # Rounded up: of one pause every event says the same.
         ends = datetime.now().astimezone() + timedelta(seconds=event.wait + 59)
         parts = [f"waiting until {ends:%H:%M} ({event.wait_reason})", *parts]
     rate = event.ended / event.elapsed if event.elapsed > 0 else 0.0
-    left = event.planned - event.answered - sum(event.failed.values())
+    left = event.counts[Status.PENDING]
     if rate and left:
         parts += [f"{rate:.1f}/s", f"{events.describe_duration(left / rate)} left"]
     tokens = event.prompt_tokens + event.completion_tokens
     parts += [f"{tokens:,} tokens" if tokens else "", f"${event.cost:,.2f}" if event.cost else ""]
-    parts += [f"{count:,} {status.value.replace('_', ' ')}" for status, count in event.failed.items()]
+    parts += [f"{count:,} {status.value.replace('_', ' ')}" for status, count in event.counts.failed.items()]
     return " · ".join(filter(None, parts))

@@ -134,8 +134,8 @@ def _compare_pair(first: Audit, second: Audit, names: tuple[str, str]) -> Compar
     for name, side in zip(names, (first, second), strict=True):
         if side.origin != ASKED:
             notes.append(f"The answers of {name} are {side.origin}.")
-        if side.ended < side.planned:
-            notes.append(f"{name} is incomplete: {side.ended:,} of {side.planned:,} attempts")
+        if side.counts.ended < side.counts.planned:
+            notes.append(f"{name} is incomplete: {side.counts.ended:,} of {side.counts.planned:,} attempts")
     # Settings of the model that differ may be what is compared, or what spoils the comparison.
     changes = list_differences(first.sampling, second.sampling, names)
     notes += [f"the models were asked differently: {change}" for change in changes]

@@ -18,7 +18,7 @@ from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits
 from equipoise.measuring.differences import Verdict
 from equipoise.measuring.marks import find_extremes, say_silent
 from equipoise.measuring.result import ORIGINS, Audit, Result, format_interval
-from equipoise.schema import ALLOW_MISSING, Bounds, Estimate, MetricKey, Status, missing_share, without_nan
+from equipoise.schema import ALLOW_MISSING, Bounds, Estimate, MetricKey, Status, without_nan
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
 NO_REGRESSION = "--no-regression"
@@ -155,12 +155,12 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
 
 def _check_complete(audit: Audit, *, allowed: bool) -> Check:
     pending = audit.counts[Status.PENDING]
-    enough = not pending and missing_share(audit.counts) <= ALLOW_MISSING
+    enough = not pending and audit.counts.missing_share <= ALLOW_MISSING
     return Check(
         rule="complete",
         what="attempts",
         outcome=_decide(fails=False, passes=enough or allowed),
-        found=f"{audit.answered:,} of {audit.planned:,} attempts answered, {pending:,} pending"
+        found=f"{audit.counts.answered:,} of {audit.counts.planned:,} attempts answered, {pending:,} pending"
         + (" (allowed)" if allowed and not enough else ""),
         limit=f"none pending, at most {ALLOW_MISSING:.0%} without an answer",
     )

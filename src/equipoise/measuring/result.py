@@ -20,7 +20,7 @@ from equipoise.measuring.plan import Setup
 from equipoise.measuring.scatter import LEVEL
 from equipoise.measuring.selection import SelectionTable, make_table
 from equipoise.safe_text import printable
-from equipoise.schema import MEASURED, METRICS_TABLE, Bounds, Estimate, MetricKey, Status, without_nan
+from equipoise.schema import METRICS_TABLE, Bounds, Counts, Estimate, MetricKey, Status, without_nan
 
 ASKED, SIMULATED, IMPORTED = "asked", "simulated", "imported"
 ORIGINS = {
@@ -215,30 +215,9 @@ class Audit(Mapping[str, Result]):
         return len(self.results)
 
     @property
-    def counts(self) -> dict[Status, int]:
-        """Attempts by state, over all probes. They add up to the plan."""
-        return {status: sum(result.coverage["all"][status] for result in self.values()) for status in Status}
-
-    @property
-    def planned(self) -> int:
-        """How many attempts were planned."""
-        return sum(self.counts.values())
-
-    @property
-    def failed(self) -> dict[Status, int]:
-        """Attempts that ended without an answer, by state."""
-        others = (*MEASURED, Status.PENDING)
-        return {status: count for status, count in self.counts.items() if count and status not in others}
-
-    @property
-    def ended(self) -> int:
-        """How many attempts are not pending any more."""
-        return self.planned - self.counts[Status.PENDING]
-
-    @property
-    def answered(self) -> int:
-        """How many attempts have an answer to measure."""
-        return sum(self.counts[status] for status in MEASURED)
+    def counts(self) -> Counts:
+        """Attempts by state, over all probes."""
+        return Counts({status: sum(result.coverage["all"][status] for result in self.values()) for status in Status})
 
     def to_frame(self) -> pl.DataFrame:
         """All metrics of all probes as one table: model, probe, metric, slice, group, value, low, high, n, mark …"""

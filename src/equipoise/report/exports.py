@@ -61,7 +61,7 @@ def write(run: Run, file: IO[bytes], what: str, form: str, probe: str | None = N
         record = every_eval_ever.describe_record(run, _list_probes(run, probe))
         file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         return len(record["evaluation_results"])
-    rows_per_group = GROUP_BYTES * max(run.ended, 1) // run.path.stat().st_size
+    rows_per_group = GROUP_BYTES * max(run.counts.ended, 1) // run.path.stat().st_size
     rows_per_group = max(1, min(MOST_ROWS_PER_GROUP, rows_per_group))
     return write_tables(read_tables(run, what, probe), file, form, rows_per_group=rows_per_group)
 

@@ -126,7 +126,7 @@ def _count_more(run: Run, result: Result, size: Mapping[str, int]) -> int:
 
 def _say_cost(run: Run, attempts: int) -> str:
     """What so many take in money and time, by the tokens so far; nothing for a model that is not known here."""
-    asked, answered = (attempts * tokens // max(run.ended, 1) for tokens in run.provenance.usage)
+    asked, answered = (attempts * tokens // max(run.counts.ended, 1) for tokens in run.provenance.usage)
     row = ProbeEstimate(
         probe="", prompts=attempts, attempts=attempts, prompt_tokens=asked, completion_tokens=answered, items=0
     )

@@ -95,7 +95,7 @@ def verify_run(path: str | Path, *, probes: Sequence[Probe] = ()) -> Verificatio
     """
     run = Run.open(path, probes=probes)
     prompts = sum(planned.prompts for planned in run.planned.values())
-    stored = f"settings, {prompts:,} prompts and {run.ended:,} ended attempts are those that were stored"
+    stored = f"settings, {prompts:,} prompts and {run.counts.ended:,} ended attempts are those that were stored"
     found = Verification(run.provenance.digest, [stored], [], [])
     installed = known_probes(run.settings.spec, probes)
     for name, planned in run.planned.items():

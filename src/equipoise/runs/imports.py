@@ -63,7 +63,7 @@ def import_answers(
             store_labels(file, choose_probes(probes))
             file.add_notes([_describe_sources(paths, new, replaced)])
     except BaseException:
-        if is_new and not Run(file_path, checked=True).ended:
+        if is_new and not Run(file_path, checked=True).counts.ended:
             file_path.unlink(missing_ok=True)
         raise
     return Run(file_path, choose_probes(probes), checked=True), new, matching

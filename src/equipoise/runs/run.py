@@ -23,7 +23,7 @@ from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.result import ASKED, Audit, Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.runs.file.reader import RunReader
-from equipoise.runs.file.store import RETRIED, RunFile
+from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import ATTEMPTS, Planned, Provenance
 from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
 from equipoise.runs.verdicts import count_verdicts, grade_exams, judged_probes
@@ -74,7 +74,7 @@ class Run:
             self.settings = file.settings
             self.model = self.settings.model
             self.planned = {planned.name: planned for planned in file.probes()}
-            self.states = file.states()
+            self.states, self.counts = file.states(), file.counts()
 
     @classmethod
     def open(
@@ -126,36 +126,17 @@ class Run:
             return file.provenance()
 
     @property
-    def counts(self) -> dict[Status, int]:
-        """Attempts by state, over all probes. They add up to the plan."""
-        return {status: sum(states[status] for states in self.states.values()) for status in Status}
-
-    @property
-    def size(self) -> int:
-        """Planned attempts."""
-        return sum(self.counts.values())
-
-    @property
-    def ended(self) -> int:
-        """Attempts that are not pending any more."""
-        return self.size - self.counts[Status.PENDING]
-
-    @property
-    def failed(self) -> dict[Status, int]:
-        """Attempts that ended without an answer, by state."""
-        return {status: self.counts[status] for status in RETRIED if self.counts[status]}
-
-    @property
     def complete(self) -> bool:
         """Whether every attempt has an answer: nothing is pending, and nothing has failed."""
-        return self.ended == self.size and not self.failed
+        return self.counts.answered == self.counts.planned
 
     def describe_state(self) -> str:
         """How far the run is: "complete", "incomplete 200 of 280", what has no answer; and whether it is imported."""
-        parts = [f"incomplete {self.ended:,} of {self.size:,}"] if self.ended < self.size else []
-        if self.failed:
-            states = ", ".join(f"{count:,} {status.value.replace('_', ' ')}" for status, count in self.failed.items())
-            parts.append(f"{sum(self.failed.values()):,} of {self.size:,} without an answer: {states}")
+        counts, failed = self.counts, self.counts.failed
+        parts = [f"incomplete {counts.ended:,} of {counts.planned:,}"] if counts[Status.PENDING] else []
+        if failed:
+            states = ", ".join(f"{count:,} {status.value.replace('_', ' ')}" for status, count in failed.items())
+            parts.append(f"{sum(failed.values()):,} of {counts.planned:,} without an answer: {states}")
         return ", ".join([*(["imported answers"] if self.settings.imported else []), *(parts or ["complete"])])
 
     @property
@@ -287,7 +268,9 @@ class Run:
     def __repr__(self) -> str:
         origin = self.settings.origin
         parts = [self.model, *([] if origin == ASKED else [f"{origin} answers"]), *self.planned]
-        return printable_line(f"Run({str(self.path)!r}: {', '.join(parts)}, {self.ended:,} of {self.size:,} attempts)")
+        return printable_line(
+            f"Run({str(self.path)!r}: {', '.join(parts)}, {self.counts.ended:,} of {self.counts.planned:,} attempts)"
+        )
 
 
 def store_labels(file: RunFile, probes: Iterable[Probe]) -> None:

@@ -81,7 +81,7 @@ class Session:
             return run_to_end(self._ask(on_event))
         except NotServed as error:
             # To resume would be to ask the same again, and the file would only stand in the way of the next try.
-            if self._created and not Run(self.path, checked=True).ended:
+            if self._created and not Run(self.path, checked=True).counts.ended:
                 self.path.unlink(missing_ok=True)
                 error.args = (error.args[0], "No run file was kept.")
             raise

@@ -18,7 +18,7 @@ from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Pending
 from equipoise.runs.setup import check_probe_version
-from equipoise.schema import ATTEMPT, CAREFUL, ID, MEASURED, REPETITION, STATUS, VERDICT, Status
+from equipoise.schema import ATTEMPT, CAREFUL, ID, MEASURED, REPETITION, STATUS, VERDICT, Counts, Status
 
 EXAM = "exam"
 
@@ -45,7 +45,7 @@ class Verdicts:
                 for (key, repetition), question in zip(pending.select(ATTEMPT).iter_rows(), questions, strict=True):
                     yield Pending(probe.name, key, repetition, question)
 
-    def counts(self) -> dict[Status, int]:
+    def counts(self) -> Counts:
         """How many open answers there are, by the state of their verdicts."""
         return count_verdicts(self._file, self._probes, self._retry)
 
@@ -65,10 +65,12 @@ class Exam(Verdicts):
                 if question.number not in answered:
                     yield Pending(probe.name, EXAM, question.number, question.text)
 
-    def counts(self) -> dict[Status, int]:
+    def counts(self) -> Counts:
         """How many questions there are, by the state of their answers."""
         ended = [status for probe in self._probes for status, _ in _read_exam(self._file, probe).values()]
-        return {status: ended.count(status) for status in Status} | {Status.PENDING: len(list(self.pending()))}
+        counts = Counts({status: ended.count(status) for status in Status})
+        counts[Status.PENDING] = len(list(self.pending()))
+        return counts
 
 
 def grade_exams(file: RunReader, probes: Iterable[Probe]) -> dict[str, ExamResult]:
@@ -89,12 +91,12 @@ def _read_exam(file: RunReader, probe: Probe) -> dict[int, tuple[str, str | None
     return {number: (status, verdict) for number, status, verdict in answers[REPETITION, STATUS, VERDICT].iter_rows()}
 
 
-def count_verdicts(file: RunReader, probes: Iterable[Probe], retry: Sequence[Status] = ()) -> dict[Status, int]:
+def count_verdicts(file: RunReader, probes: Iterable[Probe], retry: Sequence[Status] = ()) -> Counts:
     """How many answers are for the judge, by the state of their verdicts. Failures to `retry` are pending."""
     parts = [part["ended"] for probe in probes for part in _find_unread(file, probe, retry)]
     ended = pl.concat([pl.Series("ended", [], dtype=pl.String), *parts])
     stored = dict(ended.fill_null(Status.PENDING.value).value_counts().iter_rows())
-    return {status: int(stored.get(status.value, 0)) for status in Status}
+    return Counts({status: int(stored.get(status.value, 0)) for status in Status})
 
 
 def _find_unread(file: RunReader, probe: Probe, retry: Sequence[Status]) -> Iterator[pl.DataFrame]:

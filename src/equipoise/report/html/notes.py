@@ -74,7 +74,7 @@ def describe_provenance(run: Run) -> dict[str, str]:
         "Who answered": served,
         "When": when,
         "How": how,
-        "How much": f"{run.ended:,} of {run.size:,} planned attempts; {prompts:,} tokens of prompts, "
+        "How much": f"{run.counts.ended:,} of {run.counts.planned:,} planned attempts; {prompts:,} tokens of prompts, "
         f"{answers:,} of answers, as far as they were counted",
         "What failed": "; ".join(failures) or "no attempt",
         "Content of the run": f"SHA-256 {found.digest}",
@@ -103,11 +103,11 @@ def gather_notes(runs: Sequence[Run], names: Sequence[str]) -> dict[str, str]:
 
 def describe_failed(audit: Audit) -> str:
     """How many attempts failed, and how, if they are more than a run that counts as whole may lack; else nothing."""
-    failed = sum(audit.failed.values())
-    if not audit.planned or failed <= ALLOW_MISSING * audit.planned:
+    counts, failed = audit.counts, sum(audit.counts.failed.values())
+    if not counts.planned or failed <= ALLOW_MISSING * counts.planned:
         return ""
-    states = join_list([f"{count:,} {status.replace('_', ' ')}" for status, count in audit.failed.items()])
-    return f"{failed:,} of {audit.planned:,} attempts ({failed / audit.planned:.0%}) have no answer: {states}."
+    states = join_list([f"{count:,} {status.replace('_', ' ')}" for status, count in counts.failed.items()])
+    return f"{failed:,} of {counts.planned:,} attempts ({failed / counts.planned:.0%}) have no answer: {states}."
 
 
 def name_group(group: str) -> str:

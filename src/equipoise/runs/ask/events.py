@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.errors import Incomplete
-from equipoise.schema import ALLOW_MISSING, MEASURED, Status, missing_share
+from equipoise.schema import ALLOW_MISSING, MEASURED, Counts, Status
 
 FIRST_RAISED_LIMIT, LARGEST_LIMIT = 512, 8_192
 """If the token limit went into reasoning, the prompt is asked again with at least the first, then with twice as many
@@ -17,9 +17,9 @@ tokens, up to the largest."""
 
 @dataclass(frozen=True, kw_only=True)
 class RunProgress:
-    """How far the run is. `counts` holds only what is durably stored; the states add up to `planned`."""
+    """How far the run is. `counts` holds only what is durably stored."""
 
-    counts: Mapping[Status, int]
+    counts: Counts
     requests: int
     """Requests of this session, including those that failed."""
     ended: int = 0
@@ -39,21 +39,6 @@ class RunProgress:
     """For how many seconds from now nothing is sent."""
     wait_reason: str = ""
     """Why: "rate limit" or "outage"."""
-
-    @property
-    def planned(self) -> int:
-        """All attempts."""
-        return sum(self.counts.values())
-
-    @property
-    def answered(self) -> int:
-        """Attempts with an answer to measure."""
-        return sum(self.counts[status] for status in MEASURED)
-
-    @property
-    def failed(self) -> dict[Status, int]:
-        """Attempts that ended without an answer, by state."""
-        return {status: n for status, n in self.counts.items() if n and status not in (*MEASURED, Status.PENDING)}
 
 
 Event = RunProgress | str
@@ -84,7 +69,7 @@ def describe_failures(counts: Mapping[Status, int]) -> str:
 
 
 def check_complete(
-    counts: Mapping[Status, int],
+    counts: Counts,
     path: Path | None,
     allow_missing: float = ALLOW_MISSING,
     *,
@@ -94,16 +79,14 @@ def check_complete(
 
     `small_limit` is the token limit of the run, if answers are empty because of it.
     """
-    share = missing_share(counts)
-    if share <= allow_missing:
+    if counts.missing_share <= allow_missing:
         return
-    failed = [status for status, n in counts.items() if n and status not in (*MEASURED, Status.PENDING)]
     resume = f"equipoise resume {shlex.quote(str(path))}"
     hint = f"\nTo ask for what is pending: {resume}" if path and counts[Status.PENDING] else ""
-    if path and failed:
-        hint += f"\nTo ask for failures again: {resume} {retry_options(failed, small_limit)}"
+    if path and counts.failed:
+        hint += f"\nTo ask for failures again: {resume} {retry_options(counts.failed, small_limit)}"
     where = f"in {path}" if path else "of the plan"
     raise Incomplete(
-        f"{share:.1%} of the {sum(counts.values()):,} attempts {where} have no answer to measure, "
+        f"{counts.missing_share:.1%} of the {counts.planned:,} attempts {where} have no answer to measure, "
         f"and at most {allow_missing:.1%} may be missing: {describe_failures(counts)}.{hint}"
     )

@@ -36,7 +36,7 @@ from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.runs.spec import RunSpec
 from equipoise.runs.verdicts import Verdicts
-from equipoise.schema import MEASURED, Status
+from equipoise.schema import Counts, Status
 
 T = TypeVar("T")
 COMMIT_SECONDS = 0.2
@@ -65,7 +65,7 @@ class Pump:
     raise_limit: Callable[[int, int], None] | None = None
     """Takes a larger token limit for all that is asked from now on, and how many tokens the first answer took. Without
     it, an answer whose limit went into reasoning is not asked for again."""
-    counts: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
+    counts: Counts = field(default_factory=Counts)
     ended: int = 0
     look: str = ""
     unstored: list[Attempt] = field(default_factory=list)
@@ -140,7 +140,7 @@ class Pump:
             asked=self.file.asked,
             wanted=str(model.settings.get("model", "")),
             throttle=self.throttle,
-            answered=self.file.answered() if any(self.counts[status] for status in MEASURED) else None,
+            answered=self.file.answered() if self.counts.answered else None,
             others=list(self.page),
             raise_limit=partial(self._in_thread, self.raise_limit) if self.raise_limit else None,
         )
@@ -204,7 +204,7 @@ class Pump:
         stored = _record(self.file, batch) if batch else []
         del self.unstored[: len(batch)]
         self.ended += len(stored)
-        counts = dict(self.counts)
+        counts = Counts(self.counts)
         for attempt in stored:
             counts[attempt.reply.status] += 1
             counts[Status.PENDING] -= 1
@@ -240,7 +240,7 @@ class Pump:
 
     def _progress(self) -> RunProgress:
         return RunProgress(
-            counts=dict(self.counts),
+            counts=self.counts,
             requests=self.budget.requests,
             ended=self.ended,
             prompt_tokens=self.budget.prompt_tokens,
@@ -254,8 +254,7 @@ class Pump:
         )
 
     def _how_to_go_on(self) -> str:
-        file, planned = self.file, sum(self.counts.values())
-        ended = planned - self.counts[Status.PENDING]
+        file, ended = self.file, self.counts.ended
         command = f"equipoise resume {shlex.quote(str(file.path))}"
         if "function" in self.model.settings:
             command = f"equipoise.resume({str(file.path)!r}, {file.asked}=the_function).ask() in Python"
@@ -263,7 +262,7 @@ class Pump:
         when = "Once that has changed" if isinstance(self.failure, NotServed) else "To go on"
         lost = f"{len(self.unstored):,} answers that came back could not be stored. " if self.unstored else ""
         what = "verdicts of the judge" if file.asked == "judge" else "attempts"
-        return f"{lost}{file.path} holds {ended:,} of {planned:,} {what}. {when}: {command}"
+        return f"{lost}{file.path} holds {ended:,} of {self.counts.planned:,} {what}. {when}: {command}"
 
 
 def _record(file: RunFile | Verdicts, batch: list[Attempt]) -> list[Attempt]:

@@ -23,7 +23,7 @@ from equipoise.runs.file.connection import connect, translate_storage_errors
 from equipoise.runs.file.digests import BLOCK, content_digest, name_block, name_blocks, read_part
 from equipoise.runs.file.values import ANSWERS, Pending, Planned, Provenance
 from equipoise.runs.spec import RunRecord, RunSpec
-from equipoise.schema import ID, LENGTH_REASONS, STATUS, SYSTEM, Status
+from equipoise.schema import ID, LENGTH_REASONS, STATUS, SYSTEM, Counts, Status
 
 BATCH = 20_000
 """Rows in one frame, about."""
@@ -187,17 +187,17 @@ class RunReader:
 
     # Counts
 
-    def states(self) -> dict[str, dict[Status, int]]:
+    def states(self) -> dict[str, Counts]:
         """For each probe, how many attempts are in each state. They add up to the plan."""
-        states: dict[str, dict[Status, int]] = {}
+        states: dict[str, Counts] = {}
         for probe, status, count in self._rows(sql.STATES):
-            states.setdefault(probe, dict.fromkeys(Status, 0))[Status(status)] = count
+            states.setdefault(probe, Counts())[Status(status)] = count
         return states
 
-    def counts(self) -> dict[Status, int]:
+    def counts(self) -> Counts:
         """How many attempts are in each state, over all probes."""
         states = self.states().values()
-        return {status: sum(counts[status] for counts in states) for status in Status}
+        return Counts({status: sum(counts[status] for counts in states) for status in Status})
 
     def usage(self) -> tuple[int, int]:
         """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
