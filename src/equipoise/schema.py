@@ -140,7 +140,11 @@ class Counts(dict[Status, int]):
 
     @property
     def missing_share(self) -> float:
-        """The share of the planned attempts that have no answer to measure."""
+        """The share of the planned attempts that have no answer to measure: pending and failed ones.
+
+        The bounds of a metric count otherwise: there an answer is missing that failed or decides nothing, and pending
+        ones are left out.
+        """
         return 1 - self.answered / self.planned if self.planned else 0.0
 
 

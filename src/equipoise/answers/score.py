@@ -36,7 +36,7 @@ def score(probe: str | Probe, answers: Any, *, reading: str | None = None, **par
 def score_tables(planned: Plan, tables: Iterable[pl.DataFrame]) -> Result:
     """Score tables of answers against a plan, matching them by id or text, with a few bytes of memory for each."""
     indexed = IndexedPlan(planned)
-    answers = indexed.evaluate(tables)
+    answers = indexed.evaluate_and_match(tables)
     refuse_nothing_matched(answers.matching)
     return measure(planned.setup, lambda: (joined.batch for joined in indexed.join(answers)), answers.matching)
 
@@ -75,8 +75,8 @@ class IndexedPlan:
                 self._kept.append(prompts.drop(PROMPT))
             yield prompts
 
-    def evaluate(self, tables: Iterable[pl.DataFrame]) -> EvaluatedAnswers:
-        """Evaluate answers, table by table, so that their texts need not stay in memory.
+    def evaluate_and_match(self, tables: Iterable[pl.DataFrame]) -> EvaluatedAnswers:
+        """Evaluate answers, table by table, so that their texts need not stay in memory; then match all of them.
 
         A detector that uses the prompt must wait until it is known which prompt each answer belongs to.
         """

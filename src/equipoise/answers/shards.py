@@ -79,7 +79,7 @@ def _read_item_range(path: Path) -> range | None:
 
 def _score(indexed: IndexedPlan, tables: Iterable[pl.DataFrame]) -> Partial:
     planned, first = indexed.planned, indexed.items.start
-    answers = indexed.evaluate(tables)
+    answers = indexed.evaluate_and_match(tables)
     attempts = []
     for batch, places in indexed.join(answers):
         attempts.append(batch.attempts.hstack([number_prompts(batch.prompts, first)[places]]))

@@ -1,4 +1,6 @@
-"""Answers to evaluations: the one place where a detector gives labels, to attempts that are joined to their prompts.
+"""Answers to evaluations: the one place where a detector gives labels.
+
+Attempts are joined to their prompts before, or in `score` only if the detector uses something of the prompt.
 
 What a reading leaves open may be sent to a judge: here stands which answers are, and how a verdict becomes a label.
 """

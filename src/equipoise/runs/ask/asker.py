@@ -1,4 +1,4 @@
-"""Asking for attempts until they end. This is the only place where something is asked again.
+"""Asking for attempts until they end. This is the only place where an attempt is asked again.
 
 The first request of a session is sent alone. When an attempt has used up its requests by faults of a server or of the
 connection, and nothing else was answered meanwhile, a prompt that was answered before tests the endpoint: alone, with
