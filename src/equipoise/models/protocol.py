@@ -1,8 +1,8 @@
 """The contract of models: one prompt in, one reply or one named failure out.
 
 A model sends each prompt once, but for a request whose key or parameter was rejected, which it sends again with another
-key or without the parameter; budgets do not count these few. Retries, pauses, budgets and the order of prompts belong to
-`runs/ask/`.
+key or without the parameter; budgets do not count these few. Retries, pauses, budgets and the order of prompts belong
+to `runs/ask/`.
 
     Reply           what becomes of the attempt: an answer, or a failure that asking again would not change
     TransientFault  a failure that may go away (429, 5xx, a broken connection, broken JSON): may be asked again
