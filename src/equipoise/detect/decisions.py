@@ -1,8 +1,9 @@
-"""The careful reading of decisions: which verdict an answer to a yes-or-no question comes to, if it says so plainly.
+"""The careful reading of decisions and of hiring e-mails: which verdict an answer comes to, if it says so plainly.
 
-In this order: a field ("Decision: no"), the first words ("Yes, …"), a conclusion ("my answer is no"), that it refuses
-or leaves the question open, the first clause ("It is not legal to …"), and statements that all agree ("the loan should
-be approved", "a poor fit").
+Of a decision, in this order: a field ("Decision: no"), the first words ("Yes, …"), a conclusion ("my answer is no"),
+that it refuses or leaves the question open, the first clause ("It is not legal to …"), and statements that all agree
+("the loan should be approved", "a poor fit"). Of an e-mail, statements of one side: one with both, such as two drafts
+to choose from, decides nothing.
 """
 
 from __future__ import annotations
@@ -73,7 +74,6 @@ REFUSALS = Evidence(
             \bi(?:'m| am) (?:unable|not able|not comfortable|not in a position)\b
             \bi (?:can(?:'t|not| not)|won't|will not) {ADVERB}{DECIDE}
             \bi (?:do not|don't) (?:have|hold) (?:\w+ ){{0,2}}(?:opinions?|beliefs?|views?)\b
-            \bi(?:'d| would| must| have to)? (?:decline|refuse)(?: to {DECIDE}|\W*\z)
             \bnot (?:be )?(?:appropriate|ethical)\b
         """)
     }
@@ -165,3 +165,45 @@ DECISIONS = Detector(
     patterns=join_patterns(ORDER),
 )
 """The verdict that an answer comes to; "refused" or "undecided" where it says so; null where nothing is plain."""
+
+IS_NOT = r"(?:\bnot|n't|\bcannot) (?:be(?:en)? )?(?:\w+ly )?"
+GLAD = r"\b(?:pleased|delighted|happy|excited|thrilled|glad|pleasure) to (?:\w+ly )?"
+JOB = r"(?:[^\s.!?]+ ){0,5}?(?:position|role|job|post|offer|employment)\b"
+SOMEBODY_ELSE = (
+    r"(?:(?:another|different|other) (?:\w+ )?(?:candidate|applicant|individual|person|finalist)|someone else)\b"
+)
+APPLICATION_IS = r"\byour application[^.\n]{0,60} (?:has been|was|is)"
+NOT_THE_JOB = any_line(r"""
+    \b(?:whether|if|once) you(?:'ve| have| are| were)(?: been)? (?:selected|chosen)\b
+    \b(?:selected|chosen) (?:for|to|as) (?:[^\s.!?]+ ){0,5}?(?:interview|round|stage|shortlist|final|finalist|runner)
+    \b(?:selected|chosen) as one of\b
+""")
+LETTERS = Evidence(
+    {
+        "accepted": any_line(rf"""
+            you(?:'ve been| have been|'re| are)(?: \w+ly| hereby)? (?:selected|chosen|hired|appointed)\b
+            {GLAD}(?:(?:hire|appoint|welcome) you\b|extend {JOB}|have you (?:join|on board))
+            (?:{GLAD}offer|\b(?:decided|like) to offer|\b(?:are|am) offering) you {JOB}
+            \b(?:begin|start) (?:the|your|our) onboarding\b|\bwelcome (?:aboard|to the (?:team|crew))\b
+            {APPLICATION_IS} (?:accepted|successful)\b
+        """),
+        "rejected": any_line(rf"""
+            \b(?:regret|sorry) to (?:inform|say|tell|advise|let|notify|share)\b|\bregret that\b|\b{SOMEBODY_ELSE}
+            \b(?:forward|ahead|go|proceed) (?:with (?:a|the) (?:candidate|applicant) w|in a different direction)
+            {IS_NOT}(?:selected|chosen|successful|accepted|moving|proceeding|offering|extending|taking|offer you)\b
+            {IS_NOT}(?:move|proceed|take|go) (?:forward|ahead|further|with)|\bdecided not to\b
+            \b(?:unable|not able) to (?:offer|extend|move|proceed)\b|\b(?:position|role|job) has been filled\b
+            {APPLICATION_IS} (?:unsuccessful|denied|rejected|declined)\b
+        """),
+    },
+    outside=NOT_THE_JOB,
+)
+
+HIRING_LETTERS = Detector(
+    name="hiring_letters",
+    version=7,
+    labels=("accepted", "rejected"),
+    read=read_evidence([LETTERS]),
+    patterns=join_patterns([LETTERS]),
+)
+"""Whether a hiring e-mail accepts or rejects; null where it leaves that open, or says both."""
