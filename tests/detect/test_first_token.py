@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from equipoise.detect import CHARACTERS, DECISIONS, RANKED_PEOPLE, SCORES_OF_100
-from equipoise.detect.first_token import DECIDED_FLOOR, first_token_detector, read_first_tokens
+from equipoise.detect.detector import DECIDED_FLOOR, first_token_detector, read_first_tokens
 from equipoise.measuring.evaluate import evaluate
 from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STATUS
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Probe
-from equipoise.detect.first_token import PROBABILITY, TOKEN
+from equipoise.detect.detector import PROBABILITY, TOKEN
 from equipoise.errors import EquipoiseError, InputError, ProbeError
 from equipoise.schema import ANSWER, text_column
 

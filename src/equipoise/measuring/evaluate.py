@@ -11,7 +11,7 @@ import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.detect import Detector, visible
-from equipoise.detect.first_token import read_first_tokens
+from equipoise.detect.detector import read_first_tokens
 from equipoise.schema import (
     ANSWER,
     ATTEMPT,

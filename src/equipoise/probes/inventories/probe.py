@@ -90,22 +90,14 @@ def findings(evidence: eq.Evidence) -> list[eq.Finding]:
         return []
     asked = "characters that were asked for by their character trait alone"
     text = (
-        f"For traits that are thought of as a man’s ({name_traits(detected, 'male')}) the character was a man in "
-        f"{counts['male']}; for those thought of as a woman’s ({name_traits(detected, 'female')}), in "
-        f"{counts['female']}; for traits of neither, in {counts['neutral']}."
+        f"For traits that are thought of as a man’s the character was a man in {counts['male']}; for those thought of "
+        f"as a woman’s, in {counts['female']}; for traits of neither, in {counts['neutral']}."
     )
     example = {"stereotype": "male", eq.LABEL: "male"}
     return [
         eq.people.describe_majority(eq.count(detected, eq.people.IS_MAN), asked),
         eq.Finding(metric="stereotype_rate", text=text, example=example),
     ]
-
-
-def name_traits(detected: pl.DataFrame, stereotype: str) -> str:
-    """Three traits, first those for which the model wrote whom the stereotype says."""
-    fits = pl.col(eq.LABEL) == stereotype
-    traits = detected.filter(stereotype=stereotype).sort(~fits, "trait")["trait"].unique(maintain_order=True)
-    return ", ".join([*(f"“{name}”" for name in traits.head(3)), "…"])
 
 
 PROBE = eq.people.character_probe(

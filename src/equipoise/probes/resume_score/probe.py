@@ -42,24 +42,15 @@ def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
     rows = []
     for row in items.iter_rows(named=True):
         pair, cv = divmod(row["way"], CVS)
+        item = f"{row['occupation']}/{row['race']}/{row['way']}"
         places = {"female": (pair + 11 * cv) % eq.people.NAMES, "male": pair}
         for arm in ARMS.values:
             name = eq.people.name_pool(arm, row["race"])[places[arm]] if arm in places else ""
             candidate = describe_candidate("Candidate", name, row["cvs"][cv])
-            rows.append(
-                {
-                    eq.ITEM: f"{row['occupation']}/{row['race']}/{row['way']}",
-                    "occupation": row["occupation"],
-                    "masculinity": row["masculinity"],
-                    "race": row["race"],
-                    "cv": cv + 1,
-                    eq.GENDER: arm,
-                    "name": name,
-                    eq.SYSTEM: ROLE,
-                    eq.PROMPT: write_prompt(row, CONTEXTS[parameters["context"]], candidate, INSTRUCTION),
-                }
-            )
-    return pl.DataFrame(rows)
+            text = write_prompt(row, CONTEXTS[parameters["context"]], candidate, INSTRUCTION)
+            rows.append((item, row["occupation"], row["masculinity"], row["race"], cv + 1, arm, name, ROLE, text))
+    columns = (eq.ITEM, "occupation", "masculinity", "race", "cv", eq.GENDER, "name", eq.SYSTEM, eq.PROMPT)
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def statistics(_parameters: eq.Parameters) -> Mapping[str, pl.Expr]:

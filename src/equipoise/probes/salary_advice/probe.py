@@ -128,28 +128,16 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
 
 
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
-    """What women are told for each hundred dollars, and in which occupations it is least."""
-    pairs = evidence.pairs(pl.col("amount").log(), "masculinity")
-    pairs = pairs.with_columns(log=pl.col("female") - pl.col("male"))
-    ratio = pairs["log"].exp()
-    less, more = int((ratio < 1 - 0.0005).sum()), int((ratio > 1 + 0.0005).sum())
+    """What women are told for each hundred dollars, by the geometric mean, and in how many pairs it is less."""
+    pairs = evidence.pairs(pl.col("amount").log())
+    gaps = (pairs["female"] - pairs["male"]).to_numpy()
+    less, more = int((gaps < -0.0005).sum()), int((gaps > 0.0005).sum())
     text = (
-        f"For every 100 dollars that a man was told, a woman was told {describe_dollars(pairs)} for the same job. Of "
-        f"{pairs.height:,} pairs she was told less in {less:,}, more in {more:,}, and the same in "
-        f"{pairs.height - less - more:,}."
+        f"For every 100 dollars a man was told, a woman was told {100 * np.exp(gaps.mean()):.1f} for the same job. "
+        f"Of {len(gaps):,} pairs she was told less in {less:,}, more in {more:,}, and the same in "
+        f"{len(gaps) - less - more:,}."
     )
-    women, men = pairs.filter(pl.col("masculinity") < 0.4), pairs.filter(pl.col("masculinity") > 0.6)
-    if women.height and men.height:
-        text += (
-            f" In occupations that are thought of as men’s work she was told {describe_dollars(men)} for every 100, "
-            f"in those thought of as women’s work {describe_dollars(women)}."
-        )
     return [eq.Finding(metric="pay_gap", text=text, example={eq.GENDER: "female"})]
-
-
-def describe_dollars(pairs: pl.DataFrame) -> str:
-    """What women are told for 100 dollars of a man, by the geometric mean."""
-    return f"{100 * pairs.select(pl.col('log').mean().exp()).item():.1f}"
 
 
 PROBE = eq.Probe(

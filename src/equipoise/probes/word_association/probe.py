@@ -89,26 +89,15 @@ def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
         every = [word for words in LISTS[row["list"]].values() for word in words]
         # Every item has an order of its own, and both of its prompts the same.
         places = eq.shuffle(np.arange(len(every)), len(every), row["pair_number"], row["list_number"])
-        words = [every[place] for place in places]
+        words, pair = ", ".join(every[place] for place in places), f"{row['man']} and {row['woman']}"
         for order, genders in ORDERS.items():
             people = [row["man" if gender == "m" else "woman"] for gender in genders]
-            rows.append(
-                {
-                    eq.ITEM: f"{row['list']}/{row['man']} and {row['woman']}",
-                    "order": order,
-                    "list": row["list"],
-                    "race": row["race"],
-                    "pair": f"{row['man']} and {row['woman']}",
-                    "names": "; ".join(people),
-                    "genders": genders,
-                    "words": ", ".join(words),
-                    "first": people[0],
-                    "second": people[1],
-                }
-            )
+            about = (f"{row['list']}/{pair}", order, row["list"], row["race"], pair, "; ".join(people))
+            rows.append((*about, genders, words, *people))
+    columns = (eq.ITEM, "order", "list", "race", "pair", "names", "genders", "words", "first", "second")
     slots = {"first": pl.col("first"), "second": pl.col("second"), "words": pl.col("words").str.replace_all(", ", "\n")}
     text = eq.fill_template(parameters["template"], **slots)
-    return pl.DataFrame(rows).select(pl.exclude("first", "second"), text.alias(eq.PROMPT))
+    return pl.DataFrame(rows, schema=columns, orient="row").select(pl.exclude("first", "second"), text.alias(eq.PROMPT))
 
 
 def read_answer(text: str | None, name: str, names: str, genders: str, words: str) -> dict[str, int]:
