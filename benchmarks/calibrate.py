@@ -108,13 +108,6 @@ def list_jobs(runs: int) -> Iterator[Job]:
             yield study_selection, (design, model, 1_000, runs)
 
 
-def do_job(job: Job) -> list[Row]:
-    """What a study finds."""
-    function, arguments = job
-    rows: list[Row] = function(*arguments)
-    return rows
-
-
 def run_jobs(jobs: Sequence[Job], workers: int) -> dict[str, list[Row]]:
     """Simulate everything; give the rows of each table.
 
@@ -124,8 +117,8 @@ def run_jobs(jobs: Sequence[Job], workers: int) -> dict[str, list[Row]]:
     again: list[Job] = []
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for is_last, some in ((False, jobs), (True, again)):
-            for (function, arguments), rows in zip(some, pool.map(do_job, some), strict=True):
-                table = TABLES[function]
+            for function, arguments, future in [(job, given, pool.submit(job, *given)) for job, given in some]:
+                table, rows = TABLES[function], future.result()
                 missed = list(missed_goals(table, rows, errors=0.0))
                 log(f"{function.__name__} {arguments} {missed}")
                 if missed and not is_last:

@@ -43,8 +43,6 @@ STEADY = ("even", "rare", "biased", "strongly biased", "one arm 96%")
 """Models without effects of their own: one world is enough."""
 WIDTHS = 20
 """Runs for which the width of the interval is compared with the plain linearised one."""
-PROMPTS_PER_ITEM = {"pairs": 2, "crossed": 8}
-"""Of the designs of `hiring_bloomberg`."""
 CV_SPREAD = 0.7
 """How far the CVs of a vacancy differ in the eyes of a model that judges them (standard deviation of a logit)."""
 NAME_SPREAD = 0.3
@@ -234,8 +232,7 @@ def study_looks(study: str, model: str, items: int, runs: int) -> list[Row]:
 def study_selection(design: str, model: str, rankings: int, runs: int) -> list[Row]:
     """Rank applicants by a fair model, many times: how often is an impact ratio called unfair, by each grouping?"""
     probe = get_probe("hiring_bloomberg")
-    items = -(-rankings // PROMPTS_PER_ITEM[design])
-    prompts = plan(probe, design=design, sample=items).prompts()[:rankings]
+    prompts = plan(probe, design=design, sample=rankings).prompts()[:rankings]
     tables: dict[str, list[SelectionTable]] = {}
     for number in range(runs):
         winners = rank_fairly(prompts, model, start_rng(design, model, number))

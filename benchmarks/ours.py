@@ -1,4 +1,4 @@
-"""Equipoise alone: starting, scoring and storing many answers. Each part is Markdown."""
+"""Equipoise alone: starting, and scoring many answers. Each part is Markdown."""
 
 from __future__ import annotations
 
@@ -21,22 +21,17 @@ from benchmarks.processes import (
     run_job,
     time_command,
 )
+from equipoise.schema import READINGS
 
 EQUIPOISE = str(OUR_PYTHON.with_name("equipoise"))
 KEY_VARIABLE = {"OPENAI_API_KEY": "sk-loopback-0123456789"}
 SCALES = (10_000, 100_000, 1_000_000, 5_424_000)
-MOST_IMPORTED = 1_000_000
-WORKS = {
-    "score_file careful": "scored, careful",
-    "score_file specified": "scored, as specified",
-    "store_answers": "imported",
-}
 
 
 def job(name: str, *arguments: object) -> Any:
     """Run one job of ours in a process of its own."""
     log(" ".join(map(str, (name, *arguments))))
-    return run_job(OUR_PYTHON, "benchmarks.jobs", *name.split(), *arguments, variables=KEY_VARIABLE)
+    return run_job(OUR_PYTHON, "benchmarks.jobs", name, *arguments, variables=KEY_VARIABLE)
 
 
 def start(*, quick: bool) -> str:
@@ -59,7 +54,7 @@ def start(*, quick: bool) -> str:
     rows = [(name, f"{seconds * 1e3:.0f} ms", format_ratio(seconds / empty)) for name, seconds in cpu.items()]
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
         url, path = f"http://127.0.0.1:{server.getsockname()[1]}/v1", Path(folder) / "large.equipoise"
-        filled = job("fill", path, prompts, prompts * 999 // 1000, url)
+        filled = job("fill", path, prompts, url)
         seconds = format_seconds(_time_to_first_request(path, server, url))
     about = (
         f"CPU of the whole process; medians of {rounds} starts. `equipoise resume` of a run of {prompts:,} prompts, "
@@ -69,24 +64,21 @@ def start(*, quick: bool) -> str:
 
 
 def scale(*, quick: bool) -> str:
-    """Seconds, seconds per million prompts, and peak memory, for each size and work."""
+    """Seconds, seconds per million prompts, and peak memory, for each size and reading."""
     rows = []
     for size in SCALES[:2] if quick else SCALES:
         with tempfile.TemporaryDirectory() as folder:
             job("write_answers", size, folder)
-            works = ["score_file careful", "score_file specified"]
-            works += ["store_answers"] if size <= MOST_IMPORTED else []
-            for work in works:
-                cost = job(work, size, folder)
+            for reading in READINGS:
+                cost = job("score_files", reading, size, folder)
                 seconds = (format_seconds(cost["wall"]), format_seconds(cost["cpu"] / size * 1e6))
-                rows.append((f"{size:,}", WORKS[work], *seconds, f"{cost['peak_mb']:,.0f} MB"))
+                rows.append((f"{size:,}", reading, *seconds, f"{cost['peak_mb']:,.0f} MB"))
     about = (
-        "`hiring_an`, with answers of 1,100 characters, no two the same, each piece of work in a process of its own. "
-        "Scored: a Parquet file of answers is read, matched, "
-        "evaluated and measured, with all slices, intervals and marks. Imported: a JSONL file of answers becomes a run "
-        "file. Peak memory is that of the whole process."
+        "`hiring_an`, with answers of 1,100 characters, no two the same, each row in a process of its own: "
+        "Parquet files of answers are read, matched, evaluated and measured, with all slices, intervals and marks. "
+        "Peak memory is that of the whole process."
     )
-    head = ("prompts", "work", "seconds", "CPU per million", "peak")
+    head = ("prompts", "reading", "seconds", "CPU per million", "peak")
     return f"## Scale\n\n{about}\n\n{markdown_table(head, rows)}"
 
 
