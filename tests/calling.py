@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
+from typer import main as typer_main
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
 
 from equipoise.cli import app, main
+
+typer_main.get_command = cache(typer_main.get_command)  # making all commands takes longer than many of them do
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,6 @@ def all_commands(group: TyperGroup, *words: str) -> Iterator[tuple[tuple[str, ..
 
 def root() -> TyperGroup:
     """The command line as it is."""
-    group = get_command(app)
+    group = typer_main.get_command(app)
     assert isinstance(group, TyperGroup)
     return group
