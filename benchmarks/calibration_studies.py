@@ -239,7 +239,7 @@ def study_selection(design: str, model: str, rankings: int, runs: int) -> list[R
         counted = count_selections(probe, prompts.with_columns(pl.Series(LABEL, winners)), {})
         for kind, counts in fold_selections(probe, [counted]).items():
             tables.setdefault(kind, []).append(make_table(kind, counts))
-    about = {"design": design, "model": model, "rankings": rankings, "runs": runs}
+    about = {"design": design, "model": model, "rankings": rankings}
     return [
         {
             **about,

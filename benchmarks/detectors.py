@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import time
+import timeit
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -69,7 +70,7 @@ def main() -> None:
 def measure(file: RealAnswers, probe: Probe) -> Measured:
     """Read the answers of a file, time it, and compare with their labels."""
     labels = file.label(probe)  # also compiles the patterns, which is no part of the time
-    seconds = min(_time(file, probe) for _ in range(3))
+    seconds = min(timeit.repeat(lambda: file.label(probe), timer=time.process_time, number=1, repeat=3))
     return Measured(
         file=file,
         probe=probe,
@@ -78,13 +79,6 @@ def measure(file: RealAnswers, probe: Probe) -> Measured:
         unequal=len(find_unequal(lambda answers: file.label(probe, answers), file.answers)),
         milliseconds=1000 * seconds / len(file.answers),
     )
-
-
-def _time(file: RealAnswers, probe: Probe) -> float:
-    """The processor's time for reading a file once, whatever else the machine does."""
-    begin = time.process_time()
-    file.label(probe)
-    return time.process_time() - begin
 
 
 def count_by_detector(measured: Iterable[Measured]) -> dict[str, dict[str, int]]:

@@ -13,6 +13,7 @@ from output_shapes import output_schema
 import equipoise
 from answering import answer
 from calling import Command
+from equipoise.runs.ask import asker
 from equipoise.schema import ID
 from serving.asking import KEY
 from simulating import simulated
@@ -50,8 +51,9 @@ def small(runs: dict[str, Path], tmp_path: Path) -> Path:
 
 @pytest.fixture
 def keyed(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command of a user who has a key of OpenAI."""
+    """The command of a user who has a key of OpenAI; it asks again soon."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr(asker, "FIRST_BACKOFF", 0.01)
     return command
 
 
