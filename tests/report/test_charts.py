@@ -122,7 +122,7 @@ def test_a_marked_metric_is_drawn_on_its_scale(three: list[Run]) -> None:
         assert same.label == chart.label
     assert chart.label.startswith("stereotype_rate on the scale A to D. atlas-large-2: ")
     assert {"A", "B", "C", "D", "atlas-large-2"} <= texts(chart.svg())
-    two = equipoise.plot([one.path, one], "jobs_lum.stereotype_rate")
+    two = equipoise.plot([one, one], "jobs_lum.stereotype_rate")
     assert {"atlas-large-2 1", "atlas-large-2 2"} <= texts(two.svg())
 
 
