@@ -10,7 +10,7 @@ from yarl import URL
 from equipoise.errors import InputError
 from equipoise.models.chat.endpoint import is_loopback, resolve_endpoint
 from equipoise.models.chat.providers import PROVIDERS, Provider, parse_model_name
-from equipoise.models.chat.transport import retry_after
+from equipoise.models.failures import retry_after
 from equipoise.models.redact import excerpt
 
 

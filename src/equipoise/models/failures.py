@@ -6,9 +6,12 @@ the HTTP status leaves the question open.
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 from typing import Any, Literal, NamedTuple
 
 from equipoise.schema import Status
@@ -106,6 +109,13 @@ _UNSUPPORTED_WORDS = re.compile(
 )
 _DROP_ORDER = ("top_p", "seed", "max_tokens", "max_completion_tokens", "temperature")
 """Which parameter to drop first when a message names several."""
+_DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(ms|mil|[dhms])", re.IGNORECASE)
+_UNIT_SECONDS = {"ms": 0.001, "mil": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_WAIT_IN_MESSAGE = re.compile(r"(?:try again|retry) in ((?:\d+(?:\.\d+)? ?[a-z]+)+)", re.IGNORECASE)
+_MIN_TIMESTAMP, _MIN_MILLISECOND_TIMESTAMP = 1e9, 1e11
+"""A number this large is a point in time in seconds, or in milliseconds, since 1970."""
+_LONGEST_WAIT = 1e9
+"""In seconds. Longer waits count as this long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,3 +208,43 @@ def _find_message(error: Mapping[str, Any]) -> str:
     names = ("message", "detail", "msg", "error_description", "errorMessage")
     message = next((str(error[name]) for name in names if error.get(name)), "")
     return f"{error['param']}: {message}" if isinstance(error.get("param"), str) else message
+
+
+def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
+    """Seconds to wait (finite, perhaps 0), from the headers or else from the error message; None when neither says."""
+    now = _parse_date(headers.get("Date", "")) or time.time()
+    said = _WAIT_IN_MESSAGE.search(message)
+    resets = [_parse_wait(text, now) for name, text in headers.items() if name.lower().startswith("x-ratelimit-reset")]
+    waits = (
+        _parse_wait(f"{headers.get('retry-after-ms', '')}ms", now),
+        _parse_wait(headers.get("Retry-After", ""), now),
+        _parse_wait(said[1] if said else "", now),
+        # The endpoint does not say which of its limits was reached. The shortest is right or costs one more 429; the
+        # longest may be a day.
+        min((reset for reset in resets if reset is not None), default=None),
+    )
+    wait = next((wait for wait in waits if wait is not None), None)
+    return None if wait is None else min(max(wait, 0.0), _LONGEST_WAIT)
+
+
+def _parse_wait(text: str, now: float) -> float | None:
+    """Seconds from a number, a point in time or a duration such as `1m30s`."""
+    try:
+        number = float(text)
+    except ValueError:
+        if (moment := _parse_date(text)) is not None:
+            return moment - now
+        parts = _DURATION.findall(text)
+        return sum(float(count) * _UNIT_SECONDS[unit.lower()] for count, unit in parts) if parts else None
+    if math.isnan(number):
+        return None
+    if number < _MIN_TIMESTAMP:
+        return number
+    return (number if number < _MIN_MILLISECOND_TIMESTAMP else number / 1000) - now
+
+
+def _parse_date(text: str) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError, TypeError):
+        return None

@@ -162,11 +162,6 @@ def describe_numbers(run: Run, result: Result) -> Iterator[str]:
     """What a reader must know beside the numbers of a result, one sentence each."""
     yield from describe_read([result])
     yield from describe_judge(result, run.exams)
-    yield from describe_reservations(result)
-
-
-def describe_reservations(result: Result) -> Iterator[str]:
-    """How far the numbers of a result can be trusted."""
     if result.looks:
         yield (
             f"Asked until certain: {result.look}. The intervals are computed at {100 * result.level:.4g}%, so that "

@@ -11,18 +11,18 @@ import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import aiohttp
 import orjson
+from aiohttp.connector import Connection
 from multidict import CIMultiDict
 from yarl import URL
 
 from equipoise.errors import InputError
 from equipoise.models.chat.endpoint import Endpoint, find_proxy, resolve_endpoint
 from equipoise.models.chat.providers import Provider, parse_model_name
-from equipoise.models.chat.responses import KeyRefused, Outcome, Responses
-from equipoise.models.chat.transport import CheckedConnector, describe_failure, read_body
+from equipoise.models.chat.responses import PROXY_LOGIN_NEEDED, KeyRefused, Outcome, Responses
 from equipoise.models.chat.wire import Body, Parameters, continue_answer
 from equipoise.models.programs import is_sendable, parse_command, print_key
 from equipoise.models.protocol import (
@@ -248,6 +248,53 @@ class ChatModel(Model):
         if response.status < 300 and len(data) > limit:
             return Reply(status=Status.TOO_LARGE, detail=f"more than {limit:,} bytes", latency=latency)
         return self._responses.interpret(response, data[:limit], latency, parameters, asking)
+
+
+class CheckedConnector(aiohttp.TCPConnector):
+    """Reuses a connection only if nothing has arrived on it since its last response."""
+
+    async def connect(self, *request: Any, **options: Any) -> Connection:
+        """A connection on which no byte waits that belongs to an earlier response."""
+        while True:
+            connection = await super().connect(*request, **options)
+            if connection.protocol is not None and not connection.protocol.should_close:
+                return connection
+            connection.close()
+
+
+async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The body, or a little more than `limit` bytes of it."""
+    data = bytearray()
+    while len(data) <= limit and (piece := await response.content.readany()):
+        data += piece
+    if len(data) > limit:
+        response.close()
+    return bytes(data)
+
+
+def describe_failure(error: Exception) -> tuple[str, bool]:
+    """Why there is no response, and whether there will be none either when asked again.
+
+    In words of our own: some of aiohttp's messages hold the request and its key.
+    """
+    match error:
+        case aiohttp.ClientHttpProxyError(status=407):
+            return PROXY_LOGIN_NEEDED, True
+        case aiohttp.ClientHttpProxyError(status=status):
+            hint = "Hosts that need no proxy belong into NO_PROXY"
+            return f"the proxy refuses to connect: HTTP {status}. {hint}", status < 500
+        case aiohttp.ClientConnectorCertificateError():
+            return (
+                f"No TLS with {error.host}:{error.port}: {error.certificate_error}. The certificate is not trusted "
+                "here. If your network or your server has a certificate authority of its own, put its certificate "
+                "into a file and name that: SSL_CERT_FILE=ca.pem"
+            ), True
+        case aiohttp.ClientConnectorError(os_error=problem):
+            proxy = "the proxy " if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
+            return f"cannot connect to {proxy}{error.host}:{error.port}: {problem.strerror or problem}", False
+        case aiohttp.ClientResponseError(message=message):
+            return f"the response is not HTTP: {message}", False
+    return f"the connection broke: {getattr(error, 'strerror', None) or type(error).__name__}", False
 
 
 # What is checked before anything is sent

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import orjson
 from aiohttp import ClientResponse
 
 from equipoise.detect.visible import has_visible_text
 from equipoise.models.bodies import UNREADABLE, read_reply
 from equipoise.models.chat.endpoint import Endpoint
-from equipoise.models.chat.transport import PROXY_LOGIN_NEEDED, parse_json, retry_after
 from equipoise.models.chat.wire import FEWER_TOP_LOGPROBS, Body, Parameters
-from equipoise.models.failures import ReportedError, classify, read_reported
+from equipoise.models.failures import ReportedError, classify, read_reported, retry_after
 from equipoise.models.protocol import Asking, FirstToken, NoProbabilities, NotServed, Refused, Reply, TransientFault
 from equipoise.models.redact import Redactor, excerpt
 from equipoise.schema import ABORT_REASONS, FILTER_REASONS, LENGTH_REASONS, Status
 
 MAX_RAW_BYTES = 2**16
+PROXY_LOGIN_NEEDED = "The proxy wants a user and a password: put them into its address, as in HTTPS_PROXY=http://user:password@host:3128."
 KNOWN_REASONS = (
     {"stop", "eos", "end_turn", "stop_sequence", "tool_calls", "function_call", "tool_use", "pause_turn"}
     | LENGTH_REASONS
@@ -185,6 +188,19 @@ class Responses:
     def _note_once(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
+
+
+def parse_json(data: bytes) -> Any:
+    """The JSON document, or None if it is not JSON. A byte-order mark before it is left out."""
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        # orjson refuses lone surrogates, which JSON allows and models write.
+        try:
+            return json.loads(data.decode())
+        except (ValueError, RecursionError):
+            return None
 
 
 def _without_answer(reply: Reply) -> Reply:
