@@ -14,7 +14,7 @@ import equipoise
 from equipoise.authoring import Evidence
 from equipoise.measuring.result import Result
 from equipoise.models.protocol import Reply, Sampling
-from equipoise.runs.file import digests, sql
+from equipoise.runs.file import checks, sql
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import ATTEMPTS, Attempt
 from equipoise.runs.run import Run
@@ -113,12 +113,12 @@ def attempts_of(run: Run) -> pl.DataFrame:
 
 def renew_digests(connection: sqlite3.Connection) -> None:
     """Make the digests fit what was changed in a file without verdicts: a forger can do that, too."""
-    chain = digests.Chain(0, digests.read_digests(connection)[digests.START])
+    chain = checks.Chain(0, checks.read_digests(connection)[checks.START])
     for _, _, *content in connection.execute(sql.CHAIN, {"first": 1}).fetchall():
         place, digest, *_ = chain.add(content)
         connection.execute("update attempts set digest = ? where place = ?", (digest, place))
     chain.write(connection)
     for table in sql.DIGESTED:
-        digests.write_digest(connection, table)
+        checks.write_digest(connection, table)
     for probe, number in connection.execute("select distinct probe, position / 1000 from prompts").fetchall():
-        digests.write_digest(connection, digests.name_block(probe, number))
+        checks.write_digest(connection, checks.name_block(probe, number))

@@ -147,8 +147,7 @@ def resume(
 
     Attempts that failed in a way that `retry` names ("http_error", "timeout") are asked again, too; with `max_tokens`,
     all that is asked from now on has this larger limit, which the file keeps: for models that reason until none is
-    left. A `judge` is asked about the answers that the reading leaves open; a run that has one goes on with it.
-    It must pass an exam first; with `judge_anyway`, it is used even if it fails.
+    left. A `judge` is that of `audit`; a run that has one goes on with it.
     A run of a Python function needs the `model` again. A base URL that held a secret must be given again, and so must
     `headers`, a `key_command`, `allow_insecure` and `allow_secret_url`. A key is not sent where only the file says so
     (`runs.reaching`). Pace stays as it was unless it is given; a budget is for one session. `growth` is what `extend`

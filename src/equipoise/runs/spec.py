@@ -183,10 +183,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         for own in self.own:
             words += ["--pairs", f"{own.name}.csv", "--read", own.read]
         for name, value in self.parameters.items():
-            if name in ("sample", "repeat", "seed"):
-                words += [f"--{name}", "all" if value is None else str(value)]
-            else:
-                words += ["--set", f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"]
+            said = "all" if value is None else value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            words += [f"--{name}", said] if name in ("sample", "repeat", "seed") else ["--set", f"{name}={said}"]
         return words + [word for name in self.headers for word in ("--header", f"{name}=…")]
 
 

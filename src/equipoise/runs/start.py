@@ -43,14 +43,9 @@ def start(
 ) -> Session:
     """Plan and write a new run file; or go on with one that was started in exactly this way.
 
-    Keywords are the fields of a `RunSpec` (`suite`, `temperature`, `until_certain`, `concurrency`, `max_cost` …), what
-    opens the way to a model (`key_command`, `headers`, `allow_insecure`, `allow_secret_url`), and parameters of the
-    probes (`sample`, `seed` …). A `judge` is a second model that is asked about the answers which the reading leaves
-    open, after the model. It must pass an exam first; with `judge_anyway`, it is used even if it
-    fails.
-
-    `confirm` is told what a new run would take before the file is written, unless the model costs neither money nor a
-    server's time; if it raises, nothing is started. `source` is the file that the specification comes from.
+    Keywords are those of `audit`. `confirm` is told what a new run would take before the file is written, unless the
+    model costs neither money nor a server's time; if it raises, nothing is started. `source` is the file that the
+    specification comes from.
     """
     spec, access, chosen = settle_spec(model, probes, judge, access, given)
     named = isinstance(model, str | RunSpec)

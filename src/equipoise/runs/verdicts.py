@@ -7,6 +7,7 @@ Answers of its exam are verdicts, too: their prompt is `exam`, and their repetit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -34,7 +35,7 @@ class Verdicts:
         self._probes = judged_probes(file, probes)
         self._retry = retry
         self.path, self.dropped, self.answered = file.path, file.settings.judge_dropped, file.judged
-        self.record, self.short_of_space = file.record_verdicts, file.short_of_space
+        self.record, self.short_of_space = partial(file.record, asked=self.asked), file.short_of_space
 
     def pending(self) -> Iterator[Pending]:
         """A question about each open answer that has no verdict."""

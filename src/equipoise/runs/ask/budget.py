@@ -34,8 +34,8 @@ class Budget:
         self.requests = self._under_way = 0
         self.prompt_tokens = self.completion_tokens = 0
         self.cost: float | None = None if None in prices.values() else 0.0
-        for asked, tokens in zip(ASKED, (file.usage(), file.judge_usage()), strict=True):
-            self._add(asked, *tokens)
+        for asked in ASKED:
+            self._add(asked, *file.usage(asked))
         self.is_blind = False
         """Whether tokens are limited, and an answer came without the number of its tokens."""
 

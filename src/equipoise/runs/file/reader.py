@@ -20,7 +20,6 @@ import polars as pl
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, sql, values
 from equipoise.runs.file.connection import connect, translate_storage_errors
-from equipoise.runs.file.digests import BLOCK, content_digest, name_block, name_blocks, read_part
 from equipoise.runs.file.values import ANSWERS, Pending, Planned, Provenance
 from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, STATUS, SYSTEM, Counts, Status
@@ -105,14 +104,14 @@ class RunReader:
         with translate_storage_errors(self.path):
             rows = self._connection.execute(sql.PENDING, (probe.name, repetition))
             positions = np.sort(np.fromiter((position for (position,) in rows), np.int64))
-        for part in np.split(positions, np.flatnonzero(np.diff(positions // BLOCK)) + 1):
+        for part in np.split(positions, np.flatnonzero(np.diff(positions // checks.BLOCK)) + 1):
             yield from self._prompts_at(probe, repetition, set(part.tolist()))
 
     def _prompts_at(self, probe: Planned, repetition: int, positions: set[int]) -> Iterator[Pending]:
         """The prompts at these positions, all of one block, which is checked before any of them is asked."""
-        part = name_block(probe.name, max(positions, default=0) // BLOCK)
+        part = checks.name_block(probe.name, max(positions, default=0) // checks.BLOCK)
         with translate_storage_errors(self.path):
-            block = read_part(self._connection, self.path, part)
+            block = checks.read_part(self._connection, self.path, part)
         for _, prompt, position, _, _, text, system in block:
             if position in positions:
                 place = (position + 0.5) / probe.prompts
@@ -151,8 +150,8 @@ class RunReader:
         """
         if not self.prompts_checked:
             with translate_storage_errors(self.path):
-                for part in name_blocks(self.probes()):
-                    read_part(self._connection, self.path, part)
+                for part in checks.name_blocks(self.probes()):
+                    checks.read_part(self._connection, self.path, part)
             self.prompts_checked = True
         types = next((planned.covariates for planned in self.probes() if planned.name == probe), {})
         last, is_more = -1, True
@@ -199,16 +198,9 @@ class RunReader:
         states = self.states().values()
         return Counts({status: sum(counts[status] for counts in states) for status in Status})
 
-    def usage(self) -> tuple[int, int]:
-        """Tokens of all prompts and of all answers, as far as the endpoint counted them."""
-        return self._count_tokens(sql.USAGE)
-
-    def judge_usage(self) -> tuple[int, int]:
-        """Tokens of all questions to judges, in exams and about answers, and of all their verdicts."""
-        return self._count_tokens(sql.JUDGE_USAGE)
-
-    def _count_tokens(self, statement: str) -> tuple[int, int]:
-        ((prompts, completions),) = self._rows(statement)
+    def usage(self, asked: str = "model") -> tuple[int, int]:
+        """Tokens of all prompts to the "model", or questions to a "judge", and of all answers, as far as counted."""
+        ((prompts, completions),) = self._rows(sql.USAGE[asked])
         if not 0 <= min(prompts, completions) <= max(prompts, completions) <= _MOST_TOKENS:
             raise IntegrityError(f"{self.path} is damaged: no run has so many tokens.")
         return int(prompts), int(completions)
@@ -219,7 +211,7 @@ class RunReader:
         ((earlier,),) = self._rows(sql.COUNT_EARLIER_FAILURES)
         ((spent_on_reasoning,),) = self._rows(sql.COUNT_EMPTY, values.encode_json(sorted(LENGTH_REASONS)))
         return Provenance(
-            digest=content_digest(self._connection),
+            digest=checks.content_digest(self._connection),
             served=[row[:3] for row in served],
             first=min((first for *_, first, _ in served), default=None),
             last=max((last for *_, last in served), default=None),
@@ -227,7 +219,7 @@ class RunReader:
             earlier_failures=earlier,
             spent_on_reasoning=spent_on_reasoning,
             usage=self.usage(),
-            judge_usage=self.judge_usage(),
+            judge_usage=self.usage("judge"),
         )
 
     def _rows(self, statement: str, *given: object) -> list[Any]:

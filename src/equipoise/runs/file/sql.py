@@ -156,7 +156,10 @@ ADD_LABEL = """
     insert into labels (place, label, counts, judged) select place, ?, ?, ? from attempts
     where probe = ? and prompt = ? and repetition = ?
 """
-ADD_ATTEMPT, ADD_VERDICT = (_insert(table, f"{_LINK}, {_ATTEMPT}") for table in ("attempts", "verdicts"))
+ADD_ENDED = {
+    asked: _insert(table, f"{_LINK}, {_ATTEMPT}") for asked, table in {"model": "attempts", "judge": "verdicts"}.items()
+}
+"""The statements that add what has ended, by who was asked."""
 
 # Reading
 SETTINGS = DIGESTED["settings"]
@@ -171,13 +174,15 @@ PENDING = """
     order by id
 """
 STATES = "select probe, status, attempts from states order by probe"
-USAGE = """
-    select total(prompt_tokens), total(completion_tokens) from (
-        select prompt_tokens, completion_tokens from attempts
-        union all select prompt_tokens, completion_tokens from earlier_failures
-    )
-"""
-JUDGE_USAGE = "select total(prompt_tokens), total(completion_tokens) from verdicts"
+USAGE = {
+    "model": """
+        select total(prompt_tokens), total(completion_tokens) from (
+            select prompt_tokens, completion_tokens from attempts
+            union all select prompt_tokens, completion_tokens from earlier_failures
+        )
+    """,
+    "judge": "select total(prompt_tokens), total(completion_tokens) from verdicts",
+}
 COUNT_EMPTY = """
     select count(*) from attempts
     where status = 'empty' and lower(finish_reason) in (select value from json_each(?))

@@ -18,6 +18,7 @@ from equipoise.errors import BadParameter, IntegrityError, ProbeError, StorageEr
 from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import Asking
 from equipoise.runs.file import sql
+from equipoise.runs.file.checks import BLOCK, Chain, name_blocks, start_chain, write_digest
 from equipoise.runs.file.connection import (
     Lock,
     beside,
@@ -28,7 +29,6 @@ from equipoise.runs.file.connection import (
     on_error,
     translate_storage_errors,
 )
-from equipoise.runs.file.digests import BLOCK, Chain, name_blocks, start_chain, write_digest
 from equipoise.runs.file.reader import RunReader, follow_link
 from equipoise.runs.file.values import (
     Attempt,
@@ -164,21 +164,15 @@ class RunFile(RunReader):
 
     # Attempts and verdicts
 
-    def record(self, attempts: Iterable[Attempt]) -> int:
-        """Store attempts that were pending, durably; return how many.
+    def record(self, attempts: Iterable[Attempt], asked: str = "model") -> int:
+        """Store attempts that were pending, or verdicts of the "judge", durably; return how many.
 
         StorageError if another file has taken the place of this one.
         """
-        return self._record(sql.ADD_ATTEMPT, map(attempt_row, attempts))
-
-    def record_verdicts(self, verdicts: Iterable[Attempt]) -> None:
-        """Store what became of questions to the judge durably, as attempts are."""
-        self._record(sql.ADD_VERDICT, (attempt_row(verdict, verdict.text) for verdict in verdicts))
-
-    def _record(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:
+        rows = (attempt_row(attempt, attempt.text if asked == "judge" else None) for attempt in attempts)
         with self._begin() as connection:
             chain = Chain.read(connection)
-            added = connection.executemany(statement, map(chain.add, rows)).rowcount
+            added = connection.executemany(sql.ADD_ENDED[asked], map(chain.add, rows)).rowcount
             chain.write(connection)
             return added
 
