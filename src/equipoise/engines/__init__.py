@@ -1,5 +1,1 @@
-"""Where others run us: tools for evaluations and clusters that ask the model themselves.
-
-Here belongs what turns a plan into their units of work, and their answers into ours. How answers are read and measured
-does not.
-"""
+"""Where others run us and ask the model themselves; how answers are read and measured does not belong here."""

@@ -125,7 +125,9 @@ def _count_more(run: Run, result: Result, size: Mapping[str, int]) -> int:
 
 
 def _say_cost(run: Run, attempts: int) -> str:
-    """What so many take in money and time, by the tokens so far; nothing for a model that is not known here."""
+    """What so many take in money and time, by the tokens so far; nothing if none were counted, or no model is known."""
+    if not any(run.provenance.usage):
+        return ""
     asked, answered = (attempts * tokens // max(run.counts.ended, 1) for tokens in run.provenance.usage)
     row = ProbeEstimate(
         probe="", prompts=attempts, attempts=attempts, prompt_tokens=asked, completion_tokens=answered, items=0
