@@ -37,6 +37,10 @@ Text = str | None
 Count = Annotated[int, Meta(ge=1, le=MOST)] | None
 Limit = Annotated[int, Meta(ge=0, le=MOST)] | None
 Positive = Annotated[float, Meta(gt=0, le=1e9)]
+Dollars = Annotated[float, Meta(ge=0, le=1e9)] | None
+Temperature = Annotated[float, Meta(ge=0, le=100)] | None
+Seed = Annotated[int, Meta(ge=-MOST, le=MOST)] | None
+Reading = Literal["careful", "specified"] | None
 
 
 def _meta(description: str, metavar: str | None = None, option: str | None = None) -> Meta:
@@ -76,40 +80,25 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ] = None
     parameters: Annotated[dict[str, Any], _meta("A parameter of the probes; repeatable.", "NAME=VALUE", "--set")] = {}
     reading: Annotated[
-        Literal["careful", "specified"] | None,
-        _meta(
-            "How answers are read: careful (default), or specified, by the rules of the published definitions.",
-            "careful|specified",
-        ),
+        Reading, _meta("How answers are read: careful (default), or specified, as published.", "careful|specified")
     ] = None
     until_certain: Annotated[
         bool, _meta("Ask each probe in up to five looks of doubling size, until its marks are certain.")
     ] = False
     probabilities: Annotated[
-        bool,
-        _meta("Read answers that one word decides from its probabilities: one token a prompt, narrower intervals."),
+        bool, _meta("Read answers that one word decides from its probabilities: one token, narrower intervals.")
     ] = False
 
     # How the model answers
-    temperature: Annotated[Annotated[float, Meta(ge=0, le=100)] | None, _meta("Default: the endpoint's own.", "T")] = (
-        None
-    )
+    temperature: Annotated[Temperature, _meta("Default: the endpoint's own.", "T")] = None
     top_p: Annotated[Annotated[float, Meta(gt=0, le=1)] | None, _meta("Default: the endpoint's own.", "P")] = None
     max_tokens: Annotated[Count, _meta("Longest answer. Default: what each probe needs.", "N")] = None
-    model_seed: Annotated[
-        Annotated[int, Meta(ge=-MOST, le=MOST)] | None, _meta("Seed that the model is given.", "S")
-    ] = None
+    model_seed: Annotated[Seed, _meta("Seed that the model is given.", "S")] = None
     system: Annotated[Text, _meta("System prompt.", "TEXT")] = None
     extra: Annotated[dict[str, Any], _meta("Further fields of the request, as JSON.", "JSON")] = {}
 
     # Who judges
-    judge: Annotated[
-        Text,
-        _meta(
-            "A second model, asked about answers that are not read, or read in contradictory ways. Default: none.",
-            "MODEL",
-        ),
-    ] = None
+    judge: Annotated[Text, _meta("A second model, asked about unclear answers. Default: none.", "MODEL")] = None
     judge_base_url: Annotated[Text, _meta("Another address for the judge.", "URL")] = None
     judge_key_variable: Annotated[Text, _meta("The environment variable that holds the judge's key.", "NAME")] = None
     judge_price: Annotated[Text, _meta("The same as --price, for the judge.", "P,A")] = None
@@ -122,9 +111,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rpm: Annotated[Positive | None, _meta("Send at most N requests a minute, evenly.", "N")] = None
     max_requests: Annotated[Limit, _meta("Stop after N requests in this session.", "N")] = None
     max_tokens_total: Annotated[Limit, _meta("Stop when the run has used N tokens.", "N")] = None
-    max_cost: Annotated[
-        Annotated[float, Meta(ge=0, le=1e9)] | None, _meta("Stop when the run has cost D dollars.", "D")
-    ] = None
+    max_cost: Annotated[Dollars, _meta("Stop when the run has cost D dollars.", "D")] = None
     allow_missing: Annotated[
         float, Meta(ge=0, le=1), _meta("Share of attempts that may lack an answer (else exit 3). Default: 0.05.", "X")
     ] = 0.05
@@ -302,10 +289,8 @@ def find_option(name: str) -> str:
 
 def find_meta(name: str) -> Mapping[str, Any]:
     """The `metavar` and the `option` of a field, and its `help`."""
-    found: dict[str, Any] = {}
-    for meta in getattr(HINTS[name], "__metadata__", ()):
-        found |= {"help": meta.description, **(meta.extra or {})} if meta.description else {}
-    return found
+    meta = HINTS[name].__metadata__[-1]
+    return {"help": meta.description, **meta.extra}
 
 
 def load(data: object, kind: type[T], fail: Callable[[str], Exception]) -> T:

@@ -148,7 +148,7 @@ class Asker:
     async def _request(self, pending: Pending, time_left: float) -> Reply | TransientFault:
         """Send one request, and count what comes back."""
         model, asking, reply = self.model, pending.asking, None
-        self.budget.begin_request(self.asked)
+        self.budget.begin_request()
         try:
             async with asyncio.timeout(time_left):
                 if isinstance(model, SimulatedModel):
