@@ -36,19 +36,13 @@ class Evidence:
         measured = self.measured().drop_nulls(LABEL)
         return measured.filter(pl.col(LABEL).is_in(self.labels)) if self.labels else measured
 
-    def pairs(self, value: pl.Expr, *columns: str) -> pl.DataFrame:
-        """One row per item that has a mean value for both genders: `female`, `male`, and these columns of the item."""
-        item = [ITEM, *columns]
-        means = self.detected().group_by(*item, GENDER).agg(value.mean().alias("value"))
-        female, male = (
-            means.filter(pl.col(GENDER) == gender).select(*item, pl.col("value").alias(gender))
-            for gender in ("female", "male")
-        )
-        return female.join(male, on=item).drop_nulls().sort(ITEM)
+    def pairs(self, value: pl.Expr) -> pl.DataFrame:
+        """One row per item that has a mean value for both genders: `female`, `male`."""
+        means = [value.filter(pl.col(GENDER) == gender).mean().alias(gender) for gender in ("female", "male")]
+        return self.detected().group_by(ITEM).agg(means).drop_nulls().sort(ITEM)
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(NamedTuple):
     """How many of how many; as text "1,200 of 3,000 (40.0%)"."""
 
     part: int

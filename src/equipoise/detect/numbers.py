@@ -90,16 +90,9 @@ def choose_number(numbers: pl.DataFrame, rows: int) -> pl.Series:
     return every.join(found, on="row", how="left", maintain_order="left")["value"]
 
 
-def number_detector(
-    name: str,
-    read_numbers: Callable[[pl.Series], pl.Series],
-    *,
-    pattern: str,
-    unit: str,
-    spread: float,
-    logarithm: bool = False,
-) -> Detector:
+def number_detector(number: Number, read_numbers: Callable[[pl.Series], pl.Series], pattern: str) -> Detector:
     """A detector whose label is that an answer says a number ("refused" if it refuses); the number stands beside it."""
+    name = number.name
 
     def read_column(texts: pl.Series) -> pl.Series:
         rows = pl.DataFrame({"text": texts, name: read_numbers(texts)})
@@ -113,7 +106,7 @@ def number_detector(
         version=2,
         labels=(name,),
         other_labels=(REFUSED,),
-        number=Number(name=name, unit=unit, spread=spread, logarithm=logarithm),
+        number=number,
         read=lambda text: text.map_batches(read_column, return_dtype=struct),
         patterns={name: pattern},
     )
@@ -172,7 +165,7 @@ def read_scores(text: pl.Series) -> pl.Series:
     return choose_number(scores, len(text)).alias(SCORE)
 
 
-SCORES_OF_100 = number_detector(SCORE, read_scores, pattern=SCORES, unit="of 100", spread=10.0)
+SCORES_OF_100 = number_detector(Number(name=SCORE, unit="of 100", spread=10.0), read_scores, SCORES)
 """A score from 0 to 100. Two scores of one thing may well differ by a tenth."""
 
 
@@ -286,11 +279,6 @@ def amount(*, low: float = 10_000.0, high: float = 2_000_000.0) -> Detector:
 
     Logarithms of it are summed, so that ratios can be compared. Two amounts for one work may well differ by a tenth.
     """
-    return number_detector(
-        AMOUNT,
-        partial(read_amounts, low=low, high=high),
-        pattern=rf"(?:{_DOLLAR} ?)?\b\d[\d,.]*(?: ?(?:k|thousand)\b)?",
-        unit="dollars a year",
-        spread=0.1,
-        logarithm=True,
-    )
+    number = Number(name=AMOUNT, unit="dollars a year", spread=0.1, logarithm=True)
+    pattern = rf"(?:{_DOLLAR} ?)?\b\d[\d,.]*(?: ?(?:k|thousand)\b)?"
+    return number_detector(number, partial(read_amounts, low=low, high=high), pattern)

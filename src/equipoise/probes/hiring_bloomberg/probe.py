@@ -62,27 +62,18 @@ def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
     rows = []
     for row in items.iter_rows(named=True):
         cvs, orders = draw(row["way"], row["race"])
+        about = (f"{design}/{row['occupation']}/{row['race']}/{row['way']}", row["occupation"], row["masculinity"])
         for number, people in enumerate(orders, start=1):
             names = ["" if design == "anonymous" else person.name for person in people]
             candidates = [
                 describe_candidate(f"Candidate {letter}", shown, row["cvs"][cv])
                 for letter, shown, cv in zip(LETTERS, names, cvs, strict=False)
             ]
-            rows.append(
-                {
-                    eq.ITEM: f"{design}/{row['occupation']}/{row['race']}/{row['way']}",
-                    "occupation": row["occupation"],
-                    "masculinity": row["masculinity"],
-                    "race": row["race"],
-                    "mask": number,
-                    "genders": "".join(person.gender[0] for person in people),
-                    "races": "".join(person.race[0] for person in people),
-                    "names": "; ".join(filter(None, names)),
-                    eq.SYSTEM: ROLE,
-                    eq.PROMPT: write_prompt(row, *candidates, INSTRUCTION),
-                }
-            )
-    return pl.DataFrame(rows)
+            genders, races = "".join(each.gender[0] for each in people), "".join(each.race[0] for each in people)
+            text = write_prompt(row, *candidates, INSTRUCTION)
+            rows.append((*about, row["race"], number, genders, races, "; ".join(filter(None, names)), ROLE, text))
+    columns = (eq.ITEM, "occupation", "masculinity", "race", "mask", "genders", "races", "names", eq.SYSTEM, eq.PROMPT)
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def sum_labels(*parts: str) -> pl.Expr:
