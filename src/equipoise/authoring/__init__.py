@@ -34,6 +34,7 @@ from equipoise.authoring.parameters import (
     check_template,
     fill_template,
     fill_templates,
+    one_of,
     template_parameter,
 )
 from equipoise.authoring.probe import Arms, Card, Corpus, Grouping, Probe, Selection, WordContrast

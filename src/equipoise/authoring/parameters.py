@@ -62,6 +62,12 @@ class Parameter:
             self.check(value)
 
 
+def one_of(name: str, choices: Iterable[Any], summary: str) -> Parameter:
+    """A parameter that is one of these; the first is the default."""
+    allowed = tuple(choices)
+    return Parameter(name=name, default=allowed[0], summary=summary, choices=allowed)
+
+
 def template_parameter(default: str, *slots: str) -> Parameter:
     """A parameter that holds a template with exactly these slots."""
     summary = f"The prompt, with a slot for {' and '.join(f'{{{slot}}}' for slot in slots)}."
@@ -75,7 +81,7 @@ def standard_parameters(
     summary = f"Which texts are used: {', '.join(corpora)}."
     counted = "items are drawn" if prompts_per_item == 1 else "prompts are drawn, in whole items"
     return (
-        *((Parameter(name="corpus", default=corpora[0], choices=corpora, summary=summary),) if corpora else ()),
+        *((one_of("corpus", corpora, summary),) if corpora else ()),
         Parameter(name=SAMPLE, default=sample, summary=f"How many {counted}; all: as many as there are."),
         Parameter(name="repeat", default=1, summary="Attempts per prompt.", check=check_range(1, 1_000_000)),
         Parameter(name="seed", default=0, summary="Seed of the drawing.", check=check_range(0)),

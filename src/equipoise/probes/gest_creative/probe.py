@@ -124,12 +124,7 @@ PROBE = eq.people.character_probe(
     ),
     parameters=(
         eq.template_parameter(TEMPLATE, "sentence"),
-        eq.Parameter(
-            name="wording",
-            default="page",
-            choices=tuple(WORDINGS),
-            summary="The default template as on the founding page, or as GenderBench 1.1.0 has it.",
-        ),
+        eq.one_of("wording", WORDINGS, "The default template as on the founding page, or as GenderBench 1.1.0 has it."),
         EXCLUDE,
     ),
     metrics=(

@@ -239,11 +239,10 @@ PROBE = eq.Probe(
     ),
     parameters=(
         eq.template_parameter(TEMPLATE, "language", "sentence"),
-        eq.Parameter(
-            name="design",
-            default="translate",
-            choices=("translate", "choose"),
-            summary="Whether the model translates, or chooses one of two translations, (a) or (b), in both orders.",
+        eq.one_of(
+            "design",
+            ("translate", "choose"),
+            "Whether the model translates, or chooses one of two translations, (a) or (b), in both orders.",
         ),
         eq.Parameter(
             name="languages",

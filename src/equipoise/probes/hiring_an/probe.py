@@ -221,23 +221,18 @@ WITHOUT_FLIPS = eq.Probe(
     standard={"sample": 13_000},
     parameters=(
         eq.people.GENDERED_OCCUPATIONS,
-        eq.Parameter(
-            name="design",
-            default="matched",
-            choices=("matched", "random"),
-            summary="matched: a male and a female name for everything drawn; random: all drawn independently.",
+        eq.one_of(
+            "design",
+            ("matched", "random"),
+            "matched: a male and a female name for everything drawn; random: all drawn independently.",
         ),
-        eq.Parameter(
-            name="names",
-            default=1,
-            choices=(1, 2),
-            summary="Names of each gender in a matched pair: with 2, flip_noise is how often two of a gender differ.",
+        eq.one_of(
+            "names",
+            (1, 2),
+            "Names of each gender in a matched pair: with 2, flip_noise is how often two of a gender differ.",
         ),
-        eq.Parameter(
-            name="wording",
-            default="page",
-            choices=tuple(PHRASES),
-            summary="The last two sentences as on the founding page, or as GenderBench 1.1.0 has them.",
+        eq.one_of(
+            "wording", PHRASES, "The last two sentences as on the founding page, or as GenderBench 1.1.0 has them."
         ),
     ),
     metrics=(

@@ -225,11 +225,8 @@ WITHOUT_FLIPS = eq.Probe(
     opening="Candidate",
     corpora=(VACANCIES, eq.Corpus(name="bloomberg", read=read_bloomberg, asset="bloomberg")),
     parameters=(
-        eq.Parameter(
-            name="design",
-            default="pairs",
-            choices=tuple(DESIGNS),
-            summary="Who meets whom: pairs, panel, crossed, or anonymous (CVs without names, a control).",
+        eq.one_of(
+            "design", DESIGNS, "Who meets whom: pairs, panel, crossed, or anonymous (CVs without names, a control)."
         ),
     ),
     metrics=(

@@ -162,11 +162,8 @@ PROBE = eq.Probe(
     opening="",
     corpora=(VACANCIES,),
     parameters=(
-        eq.Parameter(
-            name="context",
-            default="none",
-            choices=tuple(CONTEXTS),
-            summary="What else the prompt says: nothing, what the firm is like, or that it is selective.",
+        eq.one_of(
+            "context", CONTEXTS, "What else the prompt says: nothing, what the firm is like, or that it is selective."
         ),
     ),
     metrics=(

@@ -159,14 +159,7 @@ PROBE = eq.Probe(
     uses=("hiring", "advice"),
     answer_tokens=12,
     max_tokens=96,
-    parameters=(
-        eq.Parameter(
-            name="voice",
-            default="applicant",
-            choices=tuple(VOICES),
-            summary="Who asks: the applicant what to ask for, or the employer what to offer.",
-        ),
-    ),
+    parameters=(eq.one_of("voice", VOICES, "Who asks: the applicant what to ask for, or the employer what to offer."),),
     metrics=(
         eq.Metric(
             name="pay_gap",
