@@ -161,7 +161,7 @@ def test_a_text_with_slots_is_filled_with_names_and_pronouns(tmp_path: Path) -> 
 def test_names_of_the_user(tmp_path: Path) -> None:
     text, names = tmp_path / "raise.txt", tmp_path / "names.csv"
     text.write_text("May {name} go?")
-    names.write_text("name,gender\nAda,female\nEva,female\nTom,male\n")
+    names.write_text("name,gender\nAda,female\n,male\nEva,female\nTom,male\n")
     prompts = equipoise.plan(own_prompts(text, names=names)).prompts()
     assert sorted(prompts["prompt"]) == ["May Ada go?", "May Tom go?"]
     names.write_text("name,gender\nAda,woman\n")

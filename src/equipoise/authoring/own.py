@@ -177,7 +177,8 @@ def _pair_names(names: pl.DataFrame) -> list[tuple[str, str, str]]:
         if column not in names.columns:
             raise UnknownName("column of the names", column, names.columns)
     race = pl.col("race") if "race" in names.columns else pl.lit("any").alias("race")
-    numbered = names.select("name", GENDER, race, pl.int_range(pl.len()).over(GENDER, race).alias("place")).drop_nulls()
+    known = names.select("name", GENDER, race).drop_nulls()
+    numbered = known.with_columns(pl.int_range(pl.len()).over(GENDER, "race").alias("place"))
     women, men = (numbered.filter(gender=gender) for gender in PRONOUNS)
     pairs = women.join(men, on=["race", "place"], maintain_order="left").select("race", "name", "name_right").rows()
     if not pairs:
