@@ -4,8 +4,7 @@ EquipoiseError              1
 ├── ProbeError              1   a mistake in a probe's own code
 ├── InputError              2   the user's input
 │   ├── UnknownName             no such probe, metric, parameter, asset …
-│   ├── BadParameter            a value outside what a parameter allows
-│   ├── BadTemplate             a template with a wrong slot
+│   ├── BadParameter            a value outside what a parameter or a template allows
 │   └── BadFile                 a file that cannot be read as what it should be
 │       └── NoAnswers           a file of answers without any
 ├── Incomplete              3   finished, but more is missing than the policy allows
@@ -53,10 +52,6 @@ class UnknownName(InputError):
 
 class BadParameter(InputError):
     """A parameter's value is outside what it allows."""
-
-
-class BadTemplate(InputError):
-    """A template has a slot that is unknown, missing or not a plain name."""
 
 
 class BadFile(InputError):

@@ -10,7 +10,7 @@ import pytest
 
 import equipoise
 from equipoise.authoring import Probe, own_probe, own_prompts
-from equipoise.errors import BadTemplate, InputError, UnknownName
+from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.schema import MetricKey
 
 
@@ -172,9 +172,9 @@ def test_names_of_the_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem", "message"),
     [
-        ("May {name.__class__} go?", BadTemplate, "not a plain name"),
-        ("May {who} go?", BadTemplate, "these slots, and no others: {name}, {she}"),
-        ("May Ann go?", BadTemplate, "one or more of these slots"),
+        ("May {name.__class__} go?", BadParameter, "not a plain name"),
+        ("May {who} go?", BadParameter, "these slots, and no others: {name}, {she}"),
+        ("May Ann go?", BadParameter, "one or more of these slots"),
         ("---", InputError, "Got none"),
     ],
 )

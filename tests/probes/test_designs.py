@@ -13,7 +13,7 @@ import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.errors import BadParameter, BadTemplate, InputError, ProbeError
+from equipoise.errors import BadParameter, InputError, ProbeError
 from equipoise.probes import get_probe
 from equipoise.schema import GENDER, ID, ITEM, PROMPT
 
@@ -148,7 +148,7 @@ def test_fetched_corpora_are_kept_as_the_notes_say(corpora: Path) -> None:
     ],
 )
 def test_slots_are_plain_names(template: str, said: str) -> None:
-    with pytest.raises(BadTemplate) as error:
+    with pytest.raises(BadParameter) as error:
         equipoise.plan("jobs_lum", template=template)
     assert said in str(error.value)
 

@@ -29,7 +29,7 @@ from equipoise.authoring.people import clear_names
 from equipoise.authoring.probe import Arms, Card, Grouping, Probe, Selection
 from equipoise.authoring.sampling import same_by_item, table_items
 from equipoise.detect import CHARACTERS, DECISIONS, SCORES_OF_100, Detector, amount, choice
-from equipoise.errors import BadTemplate, InputError, UnknownName
+from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.own_prompts import OwnPrompts
 from equipoise.schema import ATTEMPT_COLUMNS, GENDER, ITEM, PROMPT, slug
 
@@ -200,7 +200,7 @@ def _fill_people(path: Path, names: str | PathLike[str] | None) -> pl.DataFrame:
         slots = {*find_slots(template)}
         if not slots or not slots <= {*known, *map(str.capitalize, known)}:
             shown = ", ".join(f"{{{slot}}}" for slot in known)
-            raise BadTemplate(f"Template {number} must have one or more of these slots, and no others: {shown}.")
+            raise BadParameter(f"Template {number} must have one or more of these slots, and no others: {shown}.")
         people = pairs if {"name", "Name"} & slots else [("any", "", "")]
         for place, (race, *both) in enumerate(people, start=1):
             for name, (gender, pronouns) in zip(both, PRONOUNS.items(), strict=True):

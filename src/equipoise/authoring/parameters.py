@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from equipoise.errors import BadParameter, BadTemplate
+from equipoise.errors import BadParameter
 from equipoise.schema import PROMPT
 
 Parameters = Mapping[str, Any]
@@ -103,9 +103,9 @@ def find_slots(template: str) -> list[str]:
     try:
         pieces = list(string.Formatter().parse(template))
     except ValueError as error:
-        raise BadTemplate(f"The template {template!r} cannot be read: {error}. Write {{{{ for a brace.") from None
+        raise BadParameter(f"The template {template!r} cannot be read: {error}. Write {{{{ for a brace.") from None
     if any(name is not None and (not name.isidentifier() or spec or how) for _, name, spec, how in pieces):
-        raise BadTemplate(f"A slot of the template {template!r} is not a plain name, such as {{name}}.")
+        raise BadParameter(f"A slot of the template {template!r} is not a plain name, such as {{name}}.")
     return [name for _, name, _, _ in pieces if name is not None]
 
 
@@ -115,7 +115,7 @@ def check_template(template: str, slots: Iterable[str]) -> None:
     for name in [*(used - known), *(known - used)]:
         problem = "has an unknown slot" if name in used else "lacks the slot"
         there = ", ".join(f"{{{slot}}}" for slot in slots)
-        raise BadTemplate(f"The template {template!r} {problem} {{{name}}}. The slots there are: {there}.")
+        raise BadParameter(f"The template {template!r} {problem} {{{name}}}. The slots there are: {there}.")
 
 
 def fill_template(template: str, **columns: pl.Expr) -> pl.Expr:

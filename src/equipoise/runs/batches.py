@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from equipoise.answers.prompts import Row
 from equipoise.errors import InputError
-from equipoise.models.chat.wire import ANTHROPIC, OPENAI
+from equipoise.models.chat.providers import ANTHROPIC, OPENAI
 from equipoise.models.protocol import Sampling
 from equipoise.schema import ID, PROMPT, REPETITION, SYSTEM
 

@@ -14,8 +14,7 @@ from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined
 from yarl import URL
 
 from equipoise.errors import InputError
-from equipoise.models.chat.providers import Provider
-from equipoise.models.chat.wire import ANTHROPIC
+from equipoise.models.chat.providers import ANTHROPIC, Provider
 from equipoise.models.redact import REDACTED, is_secret, looks_like_key
 
 VERSION = re.compile(r"/v\d|/openai")

@@ -21,9 +21,8 @@ from yarl import URL
 
 from equipoise.errors import InputError
 from equipoise.models.chat.endpoint import Endpoint, find_proxy, resolve_endpoint
-from equipoise.models.chat.providers import Provider, parse_model_name
+from equipoise.models.chat.providers import Body, Parameters, Provider, continue_answer, parse_model_name
 from equipoise.models.chat.responses import PROXY_LOGIN_NEEDED, KeyRefused, Outcome, Responses
-from equipoise.models.chat.wire import Body, Parameters, continue_answer
 from equipoise.models.programs import is_sendable, parse_command, print_key
 from equipoise.models.protocol import (
     AS_SAMPLED,

@@ -16,7 +16,7 @@ from aiohttp import ClientResponse
 from equipoise.detect.visible import has_visible_text
 from equipoise.models.bodies import UNREADABLE, read_reply
 from equipoise.models.chat.endpoint import Endpoint
-from equipoise.models.chat.wire import FEWER_TOP_LOGPROBS, Body, Parameters
+from equipoise.models.chat.providers import FEWER_TOP_LOGPROBS, Body, Parameters
 from equipoise.models.failures import ReportedError, classify, read_reported, retry_after
 from equipoise.models.protocol import Asking, FirstToken, NoProbabilities, NotServed, Refused, Reply, TransientFault
 from equipoise.models.redact import Redactor, excerpt
