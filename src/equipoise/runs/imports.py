@@ -66,7 +66,7 @@ def import_answers(
         if is_new and not Run(file_path, checked=True).counts.ended:
             file_path.unlink(missing_ok=True)
         raise
-    return Run(file_path, choose_probes(probes), checked=True), new, matching
+    return Run(file_path, choose_probes(probes), checked=is_new), new, matching
 
 
 def _create(path: Path, model: str, probes: Probes, suite: str | None, parameters: Mapping[str, Any]) -> RunFile:

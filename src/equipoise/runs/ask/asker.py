@@ -68,8 +68,8 @@ class _Course:
     """Requests that failed since it began, and not because the endpoint was down."""
     first_failed: float = 0.0
     """When the first of them was noticed."""
-    spent: tuple[int, int] | None = None
-    """Tokens of prompts and of replies whose limit went into reasoning, if there were any; they were paid for."""
+    spent: list[Reply] = field(default_factory=list)
+    """Replies whose limit went into reasoning; they were paid for."""
 
     def begin_again(self, time_left: float) -> None:
         """Forget the failures."""
@@ -131,7 +131,7 @@ class Asker:
                 elif is_spent_on_reasoning(outcome) and self._can_raise(pending):
                     limit = max(FIRST_RAISED_LIMIT, 2 * (pending.asking.max_tokens or 0))
                     pending = _with_limit(pending, min(LARGEST_LIMIT, limit))
-                    course.spent = _add_tokens(course.spent, outcome)
+                    course.spent.append(outcome)
                     course.begin_again(self.spec.deadline)
                 else:
                     if outcome.status in MEASURED:
@@ -300,7 +300,9 @@ class Asker:
 def _end(pending: Pending, reply: Reply, course: _Course) -> Attempt:
     """The attempt as it ended. The tokens of all its replies count."""
     if course.spent:
-        prompt_tokens, completion_tokens = _add_tokens(course.spent, reply)
+        replies = [*course.spent, reply]
+        prompt_tokens = sum(one.prompt_tokens or 0 for one in replies)
+        completion_tokens = sum(one.completion_tokens or 0 for one in replies)
         reply = replace(reply, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
     return Attempt(
         probe=pending.probe,
@@ -310,11 +312,6 @@ def _end(pending: Pending, reply: Reply, course: _Course) -> Attempt:
         reply=reply,
         tries=course.tries,
     )
-
-
-def _add_tokens(spent: tuple[int, int] | None, reply: Reply) -> tuple[int, int]:
-    spent = spent or (0, 0)
-    return spent[0] + (reply.prompt_tokens or 0), spent[1] + (reply.completion_tokens or 0)
 
 
 def _with_limit(pending: Pending, limit: int) -> Pending:
