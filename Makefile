@@ -50,7 +50,7 @@ format: $(READY)  ## format the code
 calibrate: $(READY)  ## simulate models, and write how intervals, marks, tests and gates hold to docs/calibration.md
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibrate --write
 
-bench: $(READY)  ## measure beside peers, in environments of their own, and write docs/benchmarks.md (half an hour)
+bench: $(READY)  ## measure beside peers, and write docs/benchmarks.md (half an hour)
 	$(BIN)/python -m benchmarks --write
 
 bench-quick: $(READY)  ## the same in small, for scoring, asking and starting; nothing is written
