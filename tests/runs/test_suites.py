@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-import equipoise
 from equipoise.errors import InputError, UnknownName
 from equipoise.probes import find_probes
 from equipoise.runs.suites import choose_probes_for, find_size, find_suites, get_suite, packaged_corpus, plan_probes
+from simulating import score
 
 PROBES = list(find_probes())
 
@@ -27,9 +27,8 @@ def test_each_suite_asks_no_fewer_items_than_the_smaller_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROBES)
 def test_in_the_quick_suite_every_marked_metric_has_a_value(name: str) -> None:
-    probe = find_probes()[name]
-    audit = equipoise.audit("simulated/random", probes=[probe], suite="quick")
-    assert None not in audit[name].marks.values()
+    result = score(name, "random", **get_suite("quick").parameters(find_probes()[name]))
+    assert None not in result.marks.values()
 
 
 def test_a_probe_that_says_nothing_of_its_size_gets_round_numbers() -> None:
