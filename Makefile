@@ -25,7 +25,7 @@ demo: $(RUNS)  ## audit the embedded model (characters, by probability) beside t
 	@echo "The report is in demo.html: open it in a browser."
 
 test: $(READY)  ## run all tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(READY)  ## lint, types, import rules
 	$(BIN)/ruff format --check .
