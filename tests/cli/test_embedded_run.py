@@ -24,11 +24,12 @@ def test_a_real_model_is_asked_stopped_resumed_and_gets_the_mark_of_the_readme(
 ) -> None:
     monkeypatch.setenv("EQUIPOISE_CACHE", str(cached.cache))
     ((words, *numbers),) = re.findall(SHOWN, README)
-    stopped = command(*words.split(), "--out", "run.equipoise", "--max-requests", "8")
+    stopped = command(*words.split(), "--out", "run.equipoise", "--max-requests", "1", "--concurrency", "1")
     assert (stopped.code, "equipoise resume run.equipoise" in stopped.err) == (4, True), stopped.err
     first = attempts_of(Run.open("run.equipoise"))
-    assert first.height == 8
-    shown = json.loads(output(command("resume", "run.equipoise", "--json", "--report", "report.html")))
+    assert first.height == 1
+    words = "resume run.equipoise --concurrency 8 --json --report report.html"
+    shown = json.loads(output(command(*words.split())))
     assert shown["complete"] is True
     run = Run.open("run.equipoise")
     attempts = attempts_of(run)
