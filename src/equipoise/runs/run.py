@@ -28,18 +28,7 @@ from equipoise.runs.file.values import ATTEMPTS, Planned, Provenance
 from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
 from equipoise.runs.verdicts import count_verdicts, grade_exams, judged_probes
 from equipoise.safe_text import printable_line
-from equipoise.schema import (
-    ANSWER,
-    ID,
-    ITEM,
-    PROMPT,
-    READINGS,
-    REPETITION,
-    STATUS,
-    VERDICT,
-    Status,
-    is_measured,
-)
+from equipoise.schema import ANSWER, ID, ITEM, PROMPT, READINGS, REPETITION, STATUS, VERDICT, Status, is_measured
 
 
 class Run:

@@ -30,15 +30,7 @@ from equipoise.runs.file.connection import (
     translate_storage_errors,
 )
 from equipoise.runs.file.reader import RunReader, follow_link
-from equipoise.runs.file.values import (
-    Attempt,
-    Planned,
-    asking_of,
-    attempt_row,
-    encode_json,
-    name_types,
-    prompt_rows,
-)
+from equipoise.runs.file.values import Attempt, Planned, asking_of, attempt_row, encode_json, name_types, prompt_rows
 from equipoise.runs.spec import RunRecord, RunSpec, to_plain
 from equipoise.schema import ID, JUDGED, LABEL, MEASURED, REPETITION, SYSTEM, Status, is_measured, replace_surrogates
 
