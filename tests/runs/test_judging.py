@@ -128,7 +128,7 @@ def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: 
         "Exam of the judge for hiring_an: passed. 40 of 40 right, 0 read as the opposite; said to be accepted: "
         "7 of 14 male, 7 of 14 female (Fisher's exact test: p = 1)."
     )
-    assert {event.asked for event in events if isinstance(event, RunProgress)} == {"judge"}
+    assert {event.role for event in events if isinstance(event, RunProgress)} == {"judge"}
     assert run.provenance.judge_usage > (EXAM_TOKENS, 0)
     assert not find_key(path.read_bytes().decode("latin-1"))
     equipoise.resume(path).ask()

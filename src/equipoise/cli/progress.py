@@ -90,7 +90,7 @@ def describe(event: RunProgress) -> str:
     """A pause if there is one, answered of planned, rate, time left, tokens, cost, failures by kind."""
     parts = [
         event.look,
-        f"{event.counts.answered:,}/{event.counts.planned:,} {'judged' if event.asked == 'judge' else 'answered'}",
+        f"{event.counts.answered:,}/{event.counts.planned:,} {'judged' if event.role == 'judge' else 'answered'}",
     ]
     if _is_pause(event):
         # Rounded up: of one pause every event says the same.

@@ -63,10 +63,10 @@ def import_answers(
             store_labels(file, choose_probes(probes))
             file.add_notes([_describe_sources(paths, new, replaced)])
     except BaseException:
-        if is_new and not Run(file_path, checked=True).counts.ended:
+        if is_new and not Run(file_path, already_checked=True).counts.ended:
             file_path.unlink(missing_ok=True)
         raise
-    return Run(file_path, choose_probes(probes), checked=is_new), new, matching
+    return Run(file_path, choose_probes(probes), already_checked=is_new), new, matching
 
 
 def _create(path: Path, model: str, probes: Probes, suite: str | None, parameters: Mapping[str, Any]) -> RunFile:

@@ -48,7 +48,7 @@ class Run:
         reading: str | None = None,
         *,
         judged: bool = True,
-        checked: bool = False,
+        already_checked: bool = False,
     ) -> None:
         if reading not in (None, *READINGS):
             raise UnknownName("reading", str(reading), READINGS)
@@ -59,7 +59,7 @@ class Run:
         self.judged = judged
         self._given_probes = {probe.name: probe for probe in probes}
         self._results: dict[str, Result] = {}
-        with RunReader.open(path, checked=checked) as file:
+        with RunReader.open(path, already_checked=already_checked) as file:
             self.settings = file.settings
             self.model = self.settings.model
             self.planned = {planned.name: planned for planned in file.probes()}
@@ -78,7 +78,7 @@ class Run:
 
     def _open(self) -> RunReader:
         """The file, which was verified when the run was opened."""
-        return RunReader.open(self.path, checked=True)
+        return RunReader.open(self.path, already_checked=True)
 
     @functools.cached_property
     def _known_probes(self) -> dict[str, Probe]:
@@ -269,7 +269,7 @@ def store_labels(file: RunFile, probes: Iterable[Probe]) -> None:
     the labels that it had.
     """
     with suppress(EquipoiseError):
-        run = Run(file.path, probes, checked=True)
+        run = Run(file.path, probes, already_checked=True)
         setups = [run.setup(name) for name in run.planned]
         file.replace_labels(
             (setup.probe, (batch.attempts for batch in run.evaluated_batches(setup))) for setup in setups

@@ -81,7 +81,7 @@ class Session:
             return run_to_end(self._ask(on_event))
         except NotServed as error:
             # To resume would be to ask the same again, and the file would only stand in the way of the next try.
-            if self._created and not Run(self.path, checked=True).counts.ended:
+            if self._created and not Run(self.path, already_checked=True).counts.ended:
                 self.path.unlink(missing_ok=True)
                 error.args = (error.args[0], "No run file was kept.")
             raise
@@ -91,7 +91,7 @@ class Session:
             for planned in file.probes():
                 check_probe_version(planned, self._probes.get(planned.name), self.path)
             if isinstance(self._model, SimulatedModel):
-                run = Run(self.path, self._probes.values(), checked=True)
+                run = Run(self.path, self._probes.values(), already_checked=True)
                 self._model.use_plan({name: self._probes[name] for name in run.planned}, run.prompts)
             budget = Budget(self._spec, file, find_prices(self._spec))
             if self._judge:
@@ -169,7 +169,7 @@ def resume(
         # Of a finished run nothing is asked, and it can be judged: its model may be gone, or a function, or unknown.
         counts = file.counts()
         is_open = growth or any(counts[status] for status in (Status.PENDING, *failures))
-        if is_open or wants_more(Run(file.path, known.values(), checked=True)):
+        if is_open or wants_more(Run(file.path, known.values(), already_checked=True)):
             opened = _reach_again(file, spec, access, model)
             _ask_again(file, failures, given.get("max_tokens"))
         if growth:

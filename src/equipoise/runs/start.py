@@ -138,7 +138,7 @@ def audit(
 
 
 def _holds_answers(path: Path) -> bool:
-    return path.exists() and Run(path, checked=True).counts.ended > 0
+    return path.exists() and Run(path, already_checked=True).counts.ended > 0
 
 
 def default_path(model: str) -> Path:

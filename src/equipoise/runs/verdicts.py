@@ -27,7 +27,7 @@ EXAM = "exam"
 class Verdicts:
     """The verdicts in a run file, as the pump sees a run file. Failures to `retry` are asked for again."""
 
-    asked = "judge"
+    role = "judge"
     """Whom the pump asks."""
 
     def __init__(self, file: RunFile, probes: Mapping[str, Probe], retry: Sequence[Status] = ()) -> None:
@@ -35,7 +35,7 @@ class Verdicts:
         self._probes = judged_probes(file, probes)
         self._retry = retry
         self.path, self.dropped, self.answered = file.path, file.settings.judge_dropped, file.judged
-        self.record, self.short_of_space = partial(file.record, asked=self.asked), file.short_of_space
+        self.record, self.short_of_space = partial(file.record, role=self.role), file.short_of_space
 
     def pending(self) -> Iterator[Pending]:
         """A question about each open answer that has no verdict."""

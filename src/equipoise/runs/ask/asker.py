@@ -83,7 +83,7 @@ class Asker:
     model: Model
     spec: RunSpec
     budget: Budget
-    asked: str
+    role: str
     """Whom: the "model" or the "judge"."""
     wanted: str
     """The name of the model at its endpoint, if it has one."""
@@ -161,7 +161,7 @@ class Asker:
         except TransientFault as caught:
             fault = caught
         finally:
-            self.budget.end_request(self.asked, reply)
+            self.budget.end_request(self.role, reply)
         if reply is None:
             self.reached = self.reached or fault.kind != "connection"
             return fault
@@ -180,7 +180,7 @@ class Asker:
             raise EndpointError(
                 f"{self.model.name} has reached the token limit{f' of {limit:,}' if limit else ''} again and again "
                 f"before it wrote anything: its reasoning takes them all. Start a new run in which it reasons less, as "
-                f"by {less}{larger if self.asked == 'model' else ''}."
+                f"by {less}{larger if self.role == 'model' else ''}."
             )
         if self.budget.is_blind:
             self._note("The endpoint does not count tokens, so limits on tokens and cost have no effect.")

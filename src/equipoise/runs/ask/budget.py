@@ -11,7 +11,7 @@ from equipoise.runs.spec import RunSpec
 
 PriceFunction = Callable[[int, int], float]
 """Takes the tokens of prompts and of answers; returns what they cost."""
-ASKED = ("model", "judge")
+ROLES = ("model", "judge")
 
 
 class Budget:
@@ -23,8 +23,8 @@ class Budget:
         self.requests = self._under_way = self._replies = 0
         self.prompt_tokens = self.completion_tokens = 0
         self.cost: float | None = None if None in prices.values() else 0.0
-        for asked in ASKED:
-            self._add(asked, *file.usage(asked))
+        for role in ROLES:
+            self._add(role, *file.usage(role))
         self._earlier = self._spent
         self.is_blind = False
         """Whether tokens are limited, and an answer came without the number of its tokens."""
@@ -34,10 +34,10 @@ class Budget:
         """Tokens and money, as far as they are known."""
         return self.prompt_tokens + self.completion_tokens, self.cost or 0.0
 
-    def _add(self, asked: str, prompt_tokens: int, completion_tokens: int) -> None:
+    def _add(self, role: str, prompt_tokens: int, completion_tokens: int) -> None:
         self.prompt_tokens += prompt_tokens
         self.completion_tokens += completion_tokens
-        price = self._prices.get(asked)
+        price = self._prices.get(role)
         if price and self.cost is not None:
             self.cost += price(prompt_tokens, completion_tokens)
 
@@ -60,13 +60,13 @@ class Budget:
         self.requests += 1
         self._under_way += 1
 
-    def end_request(self, asked: str, reply: Reply | None) -> None:
+    def end_request(self, role: str, reply: Reply | None) -> None:
         """Count the tokens of a reply, if one came, whether or not it is stored yet."""
         self._under_way -= 1
         if reply is None:
             return
         self._replies += 1
-        self._add(asked, reply.prompt_tokens or 0, reply.completion_tokens or 0)
+        self._add(role, reply.prompt_tokens or 0, reply.completion_tokens or 0)
         limits = (self._spec.max_tokens_total, self._spec.max_cost)
         if (
             limits != (None, None)

@@ -33,7 +33,7 @@ class RunProgress:
     """Seconds of this session."""
     look: str = ""
     """"look 2 of 5", in a run that stops when its marks are certain."""
-    asked: str = "model"
+    role: str = "model"
     """Whom: the "model", or then the "judge", of whom verdicts are counted instead of attempts."""
     wait: float = 0.0
     """For how many seconds from now nothing is sent."""

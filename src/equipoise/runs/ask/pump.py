@@ -137,7 +137,7 @@ class Pump:
             model=model,
             spec=self.spec,
             budget=self.budget,
-            asked=self.file.asked,
+            role=self.file.role,
             wanted=str(model.settings.get("model", "")),
             throttle=self.throttle,
             answered=self.file.answered() if self.counts.answered else None,
@@ -248,7 +248,7 @@ class Pump:
             cost=self.budget.cost,
             elapsed=self._loop.time() - self._started_at,
             look=self.look,
-            asked=self.file.asked,
+            role=self.file.role,
             wait=self.throttle.wait if self.throttle else 0.0,
             wait_reason=self.throttle.reason if self.throttle else "",
         )
@@ -257,11 +257,11 @@ class Pump:
         file, ended = self.file, self.counts.ended
         command = f"equipoise resume {shlex.quote(str(file.path))}"
         if "function" in self.model.settings:
-            command = f"equipoise.resume({str(file.path)!r}, {file.asked}=the_function).ask() in Python"
+            command = f"equipoise.resume({str(file.path)!r}, {file.role}=the_function).ask() in Python"
         # To resume at once would be to ask the same model at the same address.
         when = "Once that has changed" if isinstance(self.failure, NotServed) else "To go on"
         lost = f"{len(self.unstored):,} answers that came back could not be stored. " if self.unstored else ""
-        what = "verdicts of the judge" if file.asked == "judge" else "attempts"
+        what = "verdicts of the judge" if file.role == "judge" else "attempts"
         return f"{lost}{file.path} holds {ended:,} of {self.counts.planned:,} {what}. {when}: {command}"
 
 

@@ -63,8 +63,8 @@ def check_file(path: Path) -> None:
             raise BadFile(f"{path} is no file, and so no run file.")
 
 
-def connect(path: Path, *, owner: bool, checked: bool) -> sqlite3.Connection:
-    """A connection to a run file with the right layout, and content unless the caller has `checked` that.
+def connect(path: Path, *, owner: bool, already_checked: bool) -> sqlite3.Connection:
+    """A connection to a run file with the right layout, and content unless the caller has `already_checked` that.
 
     Its owner, who holds the lock, can write. Of the content, what goes on with a run is checked then: settings
     and the last attempt. Prompts are checked when they are read, and what was answered when it is measured.
@@ -74,7 +74,7 @@ def connect(path: Path, *, owner: bool, checked: bool) -> sqlite3.Connection:
         connection = _connect(path, "mode=rw", sql.OWNER) if owner else _connect(path, "mode=ro", sql.READER)
         with on_error(connection.close):
             checks.check_layout(connection, path)
-            if not checked:
+            if not already_checked:
                 checks.check_content(connection, path, whole=not owner)
             if owner:  # a file that cannot be written to is noticed before anything is asked
                 connection.execute(sql.BEGIN)

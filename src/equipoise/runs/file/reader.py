@@ -44,10 +44,10 @@ class RunReader:
         self._connection = connection
 
     @classmethod
-    def open(cls, path: Path, *, checked: bool = False) -> RunReader:
+    def open(cls, path: Path, *, already_checked: bool = False) -> RunReader:
         """Open the run for reading. Its content is checked, unless the caller has done that before."""
         path = follow_link(path)
-        return RunReader(path, connect(path, owner=False, checked=checked))
+        return RunReader(path, connect(path, owner=False, already_checked=already_checked))
 
     def close(self) -> None:
         """Close the file."""
@@ -198,9 +198,9 @@ class RunReader:
         states = self.states().values()
         return Counts({status: sum(counts[status] for counts in states) for status in Status})
 
-    def usage(self, asked: str = "model") -> tuple[int, int]:
+    def usage(self, role: str = "model") -> tuple[int, int]:
         """Tokens of all prompts to the "model", or questions to a "judge", and of all answers, as far as counted."""
-        ((prompts, completions),) = self._rows(sql.USAGE[asked])
+        ((prompts, completions),) = self._rows(sql.USAGE[role])
         if not 0 <= min(prompts, completions) <= max(prompts, completions) <= _MOST_TOKENS:
             raise IntegrityError(f"{self.path} is damaged: no run has so many tokens.")
         return int(prompts), int(completions)

@@ -157,7 +157,7 @@ ADD_LABEL = """
     where probe = ? and prompt = ? and repetition = ?
 """
 ADD_ENDED = {
-    asked: _insert(table, f"{_LINK}, {_ATTEMPT}") for asked, table in {"model": "attempts", "judge": "verdicts"}.items()
+    role: _insert(table, f"{_LINK}, {_ATTEMPT}") for role, table in {"model": "attempts", "judge": "verdicts"}.items()
 }
 """The statements that add what has ended, by who was asked."""
 

@@ -43,12 +43,12 @@ RETRIED = tuple(status for status in Status if status not in (*MEASURED, Status.
 class RunFile(RunReader):
     """A run file that this process owns. Only its owner writes to it."""
 
-    asked = "model"
+    role = "model"
     """Whom the pump asks."""
 
-    def __init__(self, path: Path, lock: Lock, *, checked: bool) -> None:
-        super().__init__(path, connect(path, owner=True, checked=checked))
-        self.owned, self.prompts_checked = True, checked
+    def __init__(self, path: Path, lock: Lock, *, already_checked: bool) -> None:
+        super().__init__(path, connect(path, owner=True, already_checked=already_checked))
+        self.owned, self.prompts_checked = True, already_checked
         self._lock = lock
         self._identity = path.stat()
         """Which file this is, to tell it from another of the same name."""
@@ -63,7 +63,7 @@ class RunFile(RunReader):
         lock = Lock(path)
         with on_error(lock.release):
             _write_run_file(path, settings, plans)
-            return cls(path, lock, checked=True)
+            return cls(path, lock, already_checked=True)
 
     @classmethod
     def open(cls, path: Path) -> RunFile:  # type: ignore[override]
@@ -72,7 +72,7 @@ class RunFile(RunReader):
         check_file(path)  # first, so that no lock file is put beside what is not ours
         lock = Lock(path)
         with on_error(lock.release):
-            return cls(path, lock, checked=False)
+            return cls(path, lock, already_checked=False)
 
     def close(self) -> None:
         """Close the file."""
@@ -156,15 +156,15 @@ class RunFile(RunReader):
 
     # Attempts and verdicts
 
-    def record(self, attempts: Iterable[Attempt], asked: str = "model") -> int:
+    def record(self, attempts: Iterable[Attempt], role: str = "model") -> int:
         """Store attempts that were pending, or verdicts of the "judge", durably; return how many.
 
         StorageError if another file has taken the place of this one.
         """
-        rows = (attempt_row(attempt, attempt.text if asked == "judge" else None) for attempt in attempts)
+        rows = (attempt_row(attempt, attempt.text if role == "judge" else None) for attempt in attempts)
         with self._begin() as connection:
             chain = Chain.read(connection)
-            added = connection.executemany(sql.ADD_ENDED[asked], map(chain.add, rows)).rowcount
+            added = connection.executemany(sql.ADD_ENDED[role], map(chain.add, rows)).rowcount
             chain.write(connection)
             return added
 
