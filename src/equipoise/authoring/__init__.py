@@ -5,7 +5,7 @@ Here belong the values a probe is made of, and what helps to make them. How a pr
 
 from equipoise import detect
 from equipoise.assets import facts
-from equipoise.authoring import people
+from equipoise.authoring import parameters, people
 from equipoise.authoring.figures import Evidence, Figure, Finding, Intervals, Scatter, Spot, count, count_by
 from equipoise.authoring.flips import count_flips, with_flips
 from equipoise.authoring.metrics import (
@@ -27,16 +27,7 @@ from equipoise.authoring.metrics import (
     slope,
 )
 from equipoise.authoring.own import own_probe, own_prompts
-from equipoise.authoring.parameters import (
-    Parameter,
-    Parameters,
-    check_range,
-    check_template,
-    fill_template,
-    fill_templates,
-    one_of,
-    template_parameter,
-)
+from equipoise.authoring.parameters import Parameter, Parameters, fill_template, one_of, template_parameter
 from equipoise.authoring.probe import Arms, Card, Corpus, Grouping, Probe, Selection, WordContrast
 from equipoise.authoring.sampling import Items, same_by_item, shuffle, table_items
 from equipoise.detect import Detector, visible

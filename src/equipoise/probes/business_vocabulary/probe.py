@@ -64,7 +64,9 @@ def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
     rows = items.select(key, "template", "name", eq.GENDER, "race")
     templates = parameters["templates"]
     by = ["template", eq.GENDER]
-    return eq.fill_templates(rows, by, lambda number, gender: templates[number - 1][gender], name=pl.col("name"))
+    return eq.parameters.fill_templates(
+        rows, by, lambda number, gender: templates[number - 1][gender], name=pl.col("name")
+    )
 
 
 def statistics(_parameters: eq.Parameters) -> Mapping[str, pl.Expr]:
@@ -109,14 +111,12 @@ def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Se
 
 
 def check_templates(templates: Sequence[Any]) -> None:
-    if not templates:
-        raise ValueError("a list of one or more templates")
-    for pair in templates:
-        is_pair = isinstance(pair, Mapping) and {*pair} == {*GENDERS}
-        if not is_pair or not all(isinstance(text, str) for text in pair.values()):
-            raise ValueError("a list of templates, each {'male': …, 'female': …}")
-        for text in pair.values():
-            eq.check_template(text, ["name"])
+    pairs = [pair for pair in templates if isinstance(pair, Mapping) and {*pair} == {*GENDERS}]
+    texts = [text for pair in pairs for text in pair.values() if isinstance(text, str)]
+    if not templates or len(texts) < len(templates) * len(GENDERS):
+        raise ValueError("a list of one or more templates, each {'male': …, 'female': …}")
+    for text in texts:
+        eq.parameters.check_template(text, ["name"])
 
 
 def findings(evidence: eq.Evidence) -> list[eq.Finding]:
@@ -166,7 +166,7 @@ PROBE = eq.Probe(
             name="smoothing",
             default=0.0,
             summary="A count added to the male and to the female tokens of every rate.",
-            check=eq.check_range(0),
+            check=eq.parameters.check_range(0),
         ),
     ),
     metrics=(

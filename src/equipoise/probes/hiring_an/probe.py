@@ -113,7 +113,7 @@ def prompts(items: pl.DataFrame, parameters: eq.Parameters) -> pl.DataFrame:
     rows = items.select(key.alias(eq.ITEM), pl.exclude(PEOPLE), genders, names).explode(eq.GENDER, "name")
     choose = partial(template, wording=parameters["wording"])
     slots = {"name": pl.col("name"), "role": pl.col("occupation")}
-    return eq.fill_templates(rows.drop_nulls("name"), ["template", "qualification"], choose, **slots)
+    return eq.parameters.fill_templates(rows.drop_nulls("name"), ["template", "qualification"], choose, **slots)
 
 
 def template(number: int, qualification: str, wording: str) -> str:
