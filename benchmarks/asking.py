@@ -39,7 +39,7 @@ ANSWER = "Somebody waited who had come a long way, until at last a door was open
 def ask_with_pump(url: str, requests: int) -> dict[str, Any]:
     """The whole path of equipoise, from a planned run file to one that is filled and closed."""
     from equipoise.models.chat.model import make_chat_model  # noqa: PLC0415
-    from equipoise.runs.ask.budget import Budget  # noqa: PLC0415
+    from equipoise.runs.ask.limits import Budget  # noqa: PLC0415
     from equipoise.runs.ask.pump import Pump  # noqa: PLC0415
     from equipoise.runs.file.reader import RunReader  # noqa: PLC0415
     from equipoise.runs.file.store import RunFile  # noqa: PLC0415

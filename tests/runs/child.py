@@ -15,7 +15,7 @@ from pathlib import Path
 from equipoise.errors import EquipoiseError
 from equipoise.models.chat.model import make_chat_model
 from equipoise.runs.ask import asker, pump
-from equipoise.runs.ask.budget import Budget
+from equipoise.runs.ask.limits import Budget
 from equipoise.runs.file import store
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt

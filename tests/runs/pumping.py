@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import polars as pl
 
 from equipoise.errors import EquipoiseError
-from equipoise.runs.ask.budget import Budget, PriceFunction
 from equipoise.runs.ask.events import Event, RunProgress
+from equipoise.runs.ask.limits import Budget, PriceFunction
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.spec import RunSpec

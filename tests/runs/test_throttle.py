@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.cli.progress import describe
 from equipoise.runs.ask.events import RunProgress
-from equipoise.runs.ask.throttle import Throttle
+from equipoise.runs.ask.limits import Throttle
 from equipoise.schema import Counts, Status
 from runs.pumping import run
 

@@ -10,8 +10,8 @@ from msgspec import structs
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring.evaluate import can_be_judged
-from equipoise.runs.ask.budget import Budget
 from equipoise.runs.ask.events import OnEvent
+from equipoise.runs.ask.limits import Budget
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.reaching import ModelLike, Reached, Source, approve, reach_model

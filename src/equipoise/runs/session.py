@@ -23,8 +23,8 @@ from equipoise.errors import BadParameter, InputError, IntegrityError, UnknownNa
 from equipoise.measuring.plan import Plan
 from equipoise.models.protocol import Asking, Model, NotServed
 from equipoise.models.simulated import SimulatedModel
-from equipoise.runs.ask.budget import Budget
 from equipoise.runs.ask.events import OnEvent
+from equipoise.runs.ask.limits import Budget
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.estimate import RunEstimate, find_prices
 from equipoise.runs.file.connection import on_error

@@ -28,9 +28,8 @@ from equipoise.errors import EndpointError
 from equipoise.models.chat.providers import reasoning_option
 from equipoise.models.protocol import Model, Reply, TransientFault
 from equipoise.models.simulated import SimulatedModel
-from equipoise.runs.ask.budget import Budget
 from equipoise.runs.ask.events import FIRST_RAISED_LIMIT, LARGEST_LIMIT, describe_duration, retry_options
-from equipoise.runs.ask.throttle import Throttle
+from equipoise.runs.ask.limits import Budget, Throttle
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.runs.spec import RunSpec
 from equipoise.schema import LENGTH_REASONS, MEASURED, Status

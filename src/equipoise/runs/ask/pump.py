@@ -29,9 +29,8 @@ from equipoise.errors import EquipoiseError, Interrupted, StorageError
 from equipoise.models.protocol import Model, NotServed, Reply
 from equipoise.models.redact import excerpt
 from equipoise.runs.ask.asker import Asker
-from equipoise.runs.ask.budget import Budget
 from equipoise.runs.ask.events import Event, OnEvent, RunProgress
-from equipoise.runs.ask.throttle import Throttle
+from equipoise.runs.ask.limits import Budget, Throttle
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.runs.spec import RunSpec
