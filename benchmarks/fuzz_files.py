@@ -81,7 +81,7 @@ def observe(path: Path) -> str:
         results = {name: run.result(name).to_dict() for name in run.planned}
         prompts = {name: run.prompts(name).rows() for name in run.planned}
         answers = {name: run.transcripts(name).rows() for name in run.planned}
-        seen = (to_plain(run.settings), run.states, run.provenance.usage, results, prompts, answers)
+        seen = (to_plain(run.record), run.states, run.provenance.usage, results, prompts, answers)
         return json.dumps(seen, sort_keys=True, default=str)
 
 

@@ -92,7 +92,7 @@ def simulated(
             asked = plan.attempts()[:answered]
             texts = plan.probe.simulate(asked, stances[name], rng)
             keys = zip(asked[ID], asked[REPETITION], texts, strict=True)
-            file.record(
+            file.store(
                 Attempt(
                     probe=name,
                     prompt=prompt,

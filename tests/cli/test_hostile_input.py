@@ -91,8 +91,8 @@ def test_what_a_file_says_cannot_steer_a_terminal(
     def open_hostile(run: Run, *given: object, **more: object) -> None:
         original(run, *given, **more)  # type: ignore[arg-type]
         run.model = STEERING
-        force_setattr(run.settings.spec, "suite", STEERING)
-        force_setattr(run.settings, "notes", [STEERING])
+        force_setattr(run.record.spec, "suite", STEERING)
+        force_setattr(run.record, "notes", [STEERING])
         for planned in run.planned.values():
             force_setattr(planned, "corpus", STEERING)
 

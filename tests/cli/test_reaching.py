@@ -39,7 +39,7 @@ def test_values_of_headers_are_given_again_and_never_stored(command: Command) ->
     for text in (stopped.err, without.err, resumed.out, resumed.err, shown.out):
         assert "canary" not in text
     assert b"canary" not in Path("run.equipoise").read_bytes()
-    assert Run.open("run.equipoise").settings.spec.headers == ("X-Organisation",)
+    assert Run.open("run.equipoise").record.spec.headers == ("X-Organisation",)
 
 
 def test_a_header_without_a_name_is_refused_and_not_shown(command: Command) -> None:

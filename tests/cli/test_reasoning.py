@@ -97,7 +97,7 @@ def test_the_limit_of_a_model_that_always_reasons_is_raised_by_the_first_prompt(
     assert "custom/reason reasons before it answers. Its answers may have up to 4,096 tokens" in stopped.err
     assert "reasoning_effort" in stopped.err
     run = Run.open("run.equipoise")
-    assert (run.complete, run.settings.spec.max_tokens, run.settings.limit_raised) == (True, 4_096, True)
+    assert (run.complete, run.record.spec.max_tokens, run.record.limit_raised) == (True, 4_096, True)
 
 
 @pytest.mark.fault("L6")
@@ -115,7 +115,7 @@ def test_a_run_that_turns_out_dearer_stops_and_to_resume_it_is_to_say_yes(comman
         stopped = command(*words(server), "--price", "1,50")
         assert (stopped.code, server.total) == (2, 4)
         assert "to go on is to say it" in stopped.err
-        assert Run.open("run.equipoise").settings.spec.max_tokens is None
+        assert Run.open("run.equipoise").record.spec.max_tokens is None
         assert command("resume", "run.equipoise").code == 0
 
 

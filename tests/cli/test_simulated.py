@@ -81,6 +81,6 @@ def test_run_offers_the_command_that_asks_more(command: Command) -> None:
     extended = command(*typed.split(), "--json")
     assert extended.code == 0, extended.err
     run = Run.open("run.equipoise")
-    assert (run.complete, run["jobs_lum"].items, run.settings.spec.parameters["jobs_lum.sample"]) == (True, 60, 60)
+    assert (run.complete, run["jobs_lum"].items, run.record.spec.parameters["jobs_lum.sample"]) == (True, 60, 60)
     nothing = command("extend", "run.equipoise")
     assert (nothing.code, "Say in one way how much more to ask" in nothing.err) == (2, True)

@@ -68,8 +68,8 @@ def change(
         ]
     if model is not None:
         changed.model = model
-        settings["spec"] = structs.replace(run.settings.spec, model=model)
-    changed.settings = structs.replace(run.settings, **settings)
+        settings["spec"] = structs.replace(run.record.spec, model=model)
+    changed.record = structs.replace(run.record, **settings)
     changed.name = run.name if name is None else name
     found: Run = changed
     return found

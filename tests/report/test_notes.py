@@ -171,7 +171,7 @@ def test_names_of_models_are_unique_and_a_run_may_lack_a_probe_that_another_has(
 
 
 def test_the_command_repeats_a_run_that_the_command_line_can_ask(one: Run, tmp_path: Path) -> None:
-    spec = structs.replace(one.settings.spec, model="openai/x y", temperature=0.5, model_seed=7)
+    spec = structs.replace(one.record.spec, model="openai/x y", temperature=0.5, model_seed=7)
     words = "equipoise run 'openai/x y' --probe jobs_lum --suite quick --temperature 0.5 --max-tokens 64 --model-seed 7"
     assert run_command(alone(one, "jobs_lum", spec=spec)) == words
     assert run_command(alone(one, "jobs_lum", model_settings={"function": "f"})) == ""

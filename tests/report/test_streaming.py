@@ -52,7 +52,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             for prompt in planned.prompts()[ID]:
                 texts = (f"{word} wrote. {text}" for word in ("He", "She") * 4)
                 replies = [Reply(status=Status.OK, answer=answer) for answer in texts]
-                file.record(
+                file.store(
                     Attempt(probe="jobs_lum", prompt=prompt, repetition=repetition, reply=reply)
                     for repetition, reply in enumerate(replies[:REPETITIONS], 1)
                 )

@@ -62,7 +62,7 @@ def make_file(path: Path) -> Path:
     """Two probes, 60 prompts of one of them with two repetitions; every tenth attempt failed."""
     plans = [equipoise.plan("jobs_lum", sample=60, repeat=2), equipoise.plan("hiring_an", sample=16)]
     with create(path, *plans) as file:
-        file.record(
+        file.store(
             Attempt(
                 probe=pending.probe,
                 prompt=pending.prompt,
@@ -228,7 +228,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which every prompt, covariate, answer and detail is a hostile string."""
     path = tmp_path_factory.mktemp("hostile") / "run.equipoise"
     with create(path, equipoise.plan("jobs_lum", sample=len(HOSTILE))) as file:
-        file.record(
+        file.store(
             Attempt(
                 probe=pending.probe,
                 prompt=pending.prompt,

@@ -25,9 +25,9 @@ from equipoise.runs.spec import RunSpec
 class AcknowledgingRunFile(RunFile):
     """A run file that prints each attempt once it is stored."""
 
-    def record(self, attempts: Iterable[Attempt], asked: str = "model") -> int:
+    def store(self, attempts: Iterable[Attempt], asked: str = "model") -> int:
         attempts = list(attempts)
-        new = super().record(attempts, asked)
+        new = super().store(attempts, asked)
         for attempt in attempts:
             sys.stdout.write(f"{attempt.probe} {attempt.prompt} {attempt.repetition}\n")
         sys.stdout.flush()

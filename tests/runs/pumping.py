@@ -95,7 +95,7 @@ def run_pump(path: Path, model: Fake, size: int = 10, *, planned: Any = None, **
         except Exception as caught:
             error = caught
         assert model.open_count == 0
-        return Outcome(error, events, file.counts(), attempts_of(file), list(file.settings.notes))
+        return Outcome(error, events, file.counts(), attempts_of(file), list(file.record.notes))
 
 
 def assert_fatal(outcome: Outcome, kind: type[EquipoiseError], code: int, words: str, path: Path) -> None:

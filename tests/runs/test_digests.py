@@ -34,9 +34,9 @@ def six_attempts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with create(path) as run:
         first, second, third, fourth, fifth, *_ = run.pending()
         odd = Reply(status=Status.OK, answer="He\0wrote \udc80.", raw=b"\x00\xff", latency=0.25)
-        run.record([finish(first, odd), finish(second, Reply(status=Status.TIMEOUT)), finish(third), finish(fourth)])
+        run.store([finish(first, odd), finish(second, Reply(status=Status.TIMEOUT)), finish(third), finish(fourth)])
         assert run.ask_again([Status.TIMEOUT]) == 1
-        run.record([finish(second), finish(fifth)])
+        run.store([finish(second), finish(fifth)])
     return path
 
 
@@ -74,7 +74,7 @@ def test_whatever_is_changed_by_hand_is_named(tmp_path: Path, six_attempts: Path
 def test_a_changed_prompt_is_refused_before_it_is_asked_or_read(tmp_path: Path) -> None:
     path, model = tmp_path / "run.db", answering()
     with create(path, plan(size=2_500)) as run:
-        run.record([finish(next(run.pending()))])
+        run.store([finish(next(run.pending()))])
     execute("update prompts set prompt = 'Changed.' where position = 2200")(path)
     with RunFile.open(path) as run:
         with pytest.raises(IntegrityError, match="changed after it was written: prompts alpha 2"):
@@ -125,17 +125,17 @@ def test_failures_that_are_asked_again_are_kept_and_the_counts_add_up(tmp_path: 
     with create(tmp_path / "run.db") as run:
         pending = list(run.pending())
         failures = [Reply(status=Status.HTTP_ERROR, detail="503"), Reply(status=Status.EMPTY, prompt_tokens=5)]
-        run.record(finish(each, failures[index % 2]) for index, each in enumerate(pending))
+        run.store(finish(each, failures[index % 2]) for index, each in enumerate(pending))
         for wrong in (Status.OK, Status.TRUNCATED, Status.PENDING):
             with pytest.raises(AssertionError, match="never asked again"):
                 run.ask_again([Status.EMPTY, wrong])
         assert run.ask_again([Status.HTTP_ERROR]) == 5
         assert run.counts()[Status.PENDING] == run.counts()[Status.EMPTY] == 5
         assert list(run.pending()) == pending[::2]
-        assert run.record(map(finish, run.pending())) == 5
+        assert run.store(map(finish, run.pending())) == 5
         assert run.ask_again(RETRIED) == 5
         assert run.usage() == (25, 0), "what was paid for counts"
-        assert run.record(map(finish, run.pending())) == 5
+        assert run.store(map(finish, run.pending())) == 5
         assert run.counts()[Status.OK] == sum(run.counts().values()) == 10
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
         kept = connection.execute("select place, status, detail from earlier_failures").fetchall()

@@ -36,7 +36,7 @@ def test_every_table_and_column_is_documented(tmp_path: Path) -> None:
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_example_queries_run(tmp_path: Path, query: str) -> None:
     with create(tmp_path / "run.db", plan("hiring_an")) as run:
-        run.record(map(finish, run.pending()))
+        run.store(map(finish, run.pending()))
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
         for statement in query.split(";")[:-1]:
             connection.execute(statement).fetchall()

@@ -58,7 +58,7 @@ def test_an_extended_run_is_the_larger_run(
     assert run.complete
     assert not verify_run(path).problems
     with RunReader.open(path) as reader:
-        assert reader.spec.command() != before.settings.spec.command()
+        assert reader.spec.command() != before.record.spec.command()
 
 
 def test_the_command_that_would_have_asked_all_goes_on_with_an_extended_run(tmp_path: Path) -> None:

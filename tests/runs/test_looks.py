@@ -84,12 +84,12 @@ def test_it_stops_when_the_marks_are_certain(tmp_path: Path) -> None:
     assert max(model.asked.values()) == 1
     assert sum(model.asked.values()) == audit.counts.planned
     run = Run.open(path)
-    assert run.settings.looks == {"discrimination_tamkin": look_sizes(400), "jobs_lum": look_sizes(90)}
-    assert [note.partition(" (")[0] for note in run.settings.notes] == [
+    assert run.record.looks == {"discrimination_tamkin": look_sizes(400), "jobs_lum": look_sizes(90)}
+    assert [note.partition(" (")[0] for note in run.record.notes] == [
         "discrimination_tamkin: all marks are certain",
         "jobs_lum: not all marks are certain at the last look",
     ]
-    assert {event for event in events if isinstance(event, str)} == set(run.settings.notes)
+    assert {event for event in events if isinstance(event, str)} == set(run.record.notes)
     assert "look 1 of 5" in {event.look for event in events if isinstance(event, RunProgress)}
     assert not wants_more(run)
 
@@ -104,7 +104,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def check_same(run: Run, whole: Run) -> None:
     assert run.results().to_frame().drop("model").equals(whole.results().to_frame().drop("model"))
-    assert run.settings.notes == whole.settings.notes
+    assert run.record.notes == whole.record.notes
     assert run.planned == whole.planned
     assert run.prompts("jobs_lum").equals(whole.prompts("jobs_lum"))
 
@@ -143,7 +143,7 @@ def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
 
 def test_a_file_whose_looks_do_not_fit_its_plan_is_refused(whole: Run) -> None:
     run = Run.open(whole.path)
-    run.settings = structs.replace(run.settings, looks={"jobs_lum": [20, 50]})
+    run.record = structs.replace(run.record, looks={"jobs_lum": [20, 50]})
     for read in (run.results, lambda: wants_more(run)):
         with pytest.raises(IntegrityError, match="another number of items than at any look"):
             read()

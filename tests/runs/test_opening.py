@@ -107,7 +107,7 @@ DAMAGED: list[tuple[str, Damage, str]] = [
 
 def read_all(path: Path) -> None:
     with RunReader.open(path) as run:
-        assert run.settings.model == "fake"
+        assert run.record.model == "fake"
         assert prompts_of(run).height
         assert attempts_of(run) is not None
         assert run.usage()
@@ -140,9 +140,9 @@ def test_a_missing_file_is_an_error_in_the_input(tmp_path: Path) -> None:
 def test_a_copy_of_a_run_in_use_holds_what_was_stored_until_then(tmp_path: Path) -> None:
     path, copy = tmp_path / "run.db", tmp_path / "copy.db"
     with create(path) as run:
-        run.record([finish(next(run.pending()))])
+        run.store([finish(next(run.pending()))])
         shutil.copy(path, copy)
-        run.record(map(finish, run.pending()))
+        run.store(map(finish, run.pending()))
     for open_run in (RunReader.open, RunFile.open):
         with open_run(copy) as copied:
             assert copied.counts()[Status.OK] == 1

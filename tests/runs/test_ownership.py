@@ -21,7 +21,7 @@ from runs.pumping import make_pump, run
 def replace_by_another_run(path: Path) -> None:
     other = path.with_name("other.db")
     with create(other, plan("beta", 4)) as run:
-        run.record([finish(next(run.pending()))])
+        run.store([finish(next(run.pending()))])
     other.replace(path)
 
 
@@ -57,7 +57,7 @@ def test_a_run_has_one_owner_and_readers_also_through_a_link(tmp_path: Path) -> 
     link.symlink_to(path)
     create(path).close()
     with RunFile.open(link) as file:
-        file.record([finish(next(file.pending()))])
+        file.store([finish(next(file.pending()))])
         with RunReader.open(link) as reader, RunReader.open(path) as direct:
             assert reader.counts() == direct.counts()
             assert reader.counts()[Status.OK] == 1
@@ -71,7 +71,7 @@ def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         with create(tmp_path / "run.db") as file:
-            file.record(map(finish, file.pending()))
+            file.store(map(finish, file.pending()))
             modes = {found.name: stat.S_IMODE(found.stat().st_mode) for found in tmp_path.iterdir()}
         assert modes == dict.fromkeys(["run.db", "run.db.lock"], 0o600)
     finally:

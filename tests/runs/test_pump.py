@@ -231,11 +231,11 @@ def test_requests_go_on_while_a_reader_keeps_answers_from_being_stored(
 
     def record(attempts: Sequence[Attempt]) -> int:
         committing.set()
-        return RunFile.record(file, attempts)
+        return RunFile.store(file, attempts)
 
     model = Waiting(lambda prompt, nth: ok(prompt))
     with create(path, plan(size=60)) as file, closing(sqlite3.connect(path, isolation_level=None)) as reader:
-        monkeypatch.setattr(file, "record", record)
+        monkeypatch.setattr(file, "store", record)
         reader.execute("begin")
         reader.execute("select count(*) from prompts").fetchall()
         asyncio.run(make_pump(file, model).run())

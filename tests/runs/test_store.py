@@ -33,7 +33,7 @@ def file_names(folder: Path) -> list[str]:
 def test_a_new_run_holds_settings_probes_and_every_prompt(tmp_path: Path) -> None:
     planned = plan("alpha", 10, repetitions=2)
     with create(tmp_path / "run.db", planned, plan("beta", 4)) as run:
-        stored = run.settings
+        stored = run.record
         assert structs.replace(stored, created=SETTINGS.created) == SETTINGS
         assert stored.equipoise == equipoise.__version__
         assert stored.created.endswith("+00:00")
@@ -55,7 +55,7 @@ def test_the_system_part_of_a_prompt_is_stored_and_asked(tmp_path: Path) -> None
         systems = dict(planned.prompts().select(ID, SYSTEM).iter_rows())
         asked = list(run.pending())
         assert all(pending.system == systems.get(pending.prompt) for pending in asked)
-        run.record(finish(pending) for pending in asked if pending.system is not None or pending.probe == "beta")
+        run.store(finish(pending) for pending in asked if pending.system is not None or pending.probe == "beta")
         assert [pending.text for pending in run.pending()] == ["Prompt 1 of alpha."] * 2
 
 
@@ -97,7 +97,7 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
     )
     with create(tmp_path / "run.db") as run:
         first = next(run.pending())
-        assert run.record([finish(first, reply, tries=2)]) == 1
+        assert run.store([finish(first, reply, tries=2)]) == 1
         frame = attempts_of(run)
         row = frame.row(0, named=True)
         assert row.pop("finished_at").endswith("+00:00")
@@ -109,7 +109,7 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
         }
         assert run.usage() == (7, 3)
         others = [Reply(status=Status.OK, answer="a", prompt_tokens=tokens) for tokens in (-1, 2**70)]
-        run.record(itertools.starmap(finish, zip(run.pending(), others, strict=False)))
+        run.store(itertools.starmap(finish, zip(run.pending(), others, strict=False)))
         assert run.usage() == (7, 3), "impossible numbers are left out"
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
         assert connection.execute("select raw from attempts where place = 1").fetchall() == [(b"\x00\xff",)]
@@ -128,7 +128,7 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
 def test_unusual_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None:
     with create(tmp_path / "run.db") as run:
         reply = Reply(status=Status.OK, answer=answer, reasoning=answer[:99], detail=answer[:99])
-        run.record([finish(next(run.pending()), reply)])
+        run.store([finish(next(run.pending()), reply)])
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
         rows = connection.execute("select answer, reasoning, detail from attempts").fetchall()
     assert rows == [(replace_surrogates(answer), *[replace_surrogates(answer[:99])] * 2)]
@@ -148,7 +148,7 @@ def test_the_states_add_up_to_the_plan(
     planned = sum(size * times for size, times in shapes)
     with create(tmp_path_factory.mktemp("run") / "run.db", *plans) as run:
         pairs = list(zip(run.pending(), ends, strict=False))
-        run.record(finish(pending, Reply(status=status)) for pending, status in pairs)
+        run.store(finish(pending, Reply(status=status)) for pending, status in pairs)
         counts, states = run.counts(), run.states()
         assert sum(counts.values()) == planned
         assert counts[Status.PENDING] == planned - len(pairs) == len(list(run.pending()))
@@ -175,11 +175,11 @@ def test_any_beginning_of_the_pending_attempts_is_a_fair_sample(tmp_path: Path) 
 def test_resuming_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
     with create(tmp_path / "run.db", plan(size=600)) as run:
         everything = list(run.pending())
-        run.record(finish(each) for each in everything if each not in everything[left])
+        run.store(finish(each) for each in everything if each not in everything[left])
     with RunFile.open(tmp_path / "run.db") as run:
         rest = list(run.pending())
         assert rest == everything[left]
-        run.record(map(finish, rest))
+        run.store(map(finish, rest))
         assert list(run.pending()) == []
         frames = attempts_of(run)
         assert frames[ID].to_list() == prompts_of(run)[ID].to_list(), "in the order of the plan, not of arrival"
@@ -195,7 +195,7 @@ def test_answers_come_with_their_prompts_in_whole_items_of_bounded_size(
     monkeypatch.setattr(reader, "BATCH", rows)
     monkeypatch.setattr(reader, "BATCH_BYTES", text)
     with create(tmp_path / "run.db", plan("alpha", 9, repetitions=2), plan("beta", 4)) as run:
-        run.record(finish(each) for each in run.pending() if each.text != "Prompt 4 of alpha.")
+        run.store(finish(each) for each in run.pending() if each.text != "Prompt 4 of alpha.")
         parts = list(run.attempts("alpha"))
         prompts, attempts = (pl.concat(column) for column in zip(*parts, strict=True))
         assert_frame_equal(prompts, prompts_of(run))
@@ -213,9 +213,9 @@ def test_answers_come_with_their_prompts_in_whole_items_of_bounded_size(
 def test_an_attempt_is_stored_once_and_attempts_all_or_none(tmp_path: Path) -> None:
     with create(tmp_path / "run.db", plan(size=20)) as run:
         attempts = [finish(each) for each in run.pending()]
-        assert (run.record([]), run.record(attempts[:7])) == (0, 7)
+        assert (run.store([]), run.store(attempts[:7])) == (0, 7)
         with pytest.raises(sqlite3.IntegrityError):
-            run.record([*attempts[7:], attempts[-1]])
+            run.store([*attempts[7:], attempts[-1]])
         assert run.counts()[Status.OK] == 7
 
 
@@ -223,12 +223,12 @@ def test_each_note_is_stored_once(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run:
         run.add_notes(["a", "b\ud800"])
         run.add_notes(["a", "c"])
-        assert run.settings.notes == ["a", "b\ufffd", "c"]
+        assert run.record.notes == ["a", "b\ufffd", "c"]
 
 
 def test_a_reader_cannot_write_and_sees_what_its_owner_commits(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run, RunReader.open(tmp_path / "run.db") as reader:
-        run.record([finish(next(run.pending()))])
+        run.store([finish(next(run.pending()))])
         assert reader.counts()[Status.OK] == 1
         with pytest.raises(StorageError, match="readonly database"), translate_storage_errors(reader.path):
             reader._connection.execute("delete from attempts")

@@ -29,8 +29,8 @@ def path(tmp_path: Path) -> Path:
             reply = Reply(
                 status=Status.OK, answer="He wrote.", served_model=served, fingerprint="fp_1", prompt_tokens=7
             )
-            file.record([finish(pending, reply)])
-        file.record([finish(failing, Reply(status=Status.TIMEOUT, detail="no answer within 60 s"))])
+            file.store([finish(pending, reply)])
+        file.store([finish(failing, Reply(status=Status.TIMEOUT, detail="no answer within 60 s"))])
     return path
 
 
@@ -47,7 +47,7 @@ def test_a_run_fits_and_keeps_its_digest_until_its_content_changes(path: Path) -
     assert verify_run(path).digest == found.digest
     with RunFile.open(path) as file:
         file.ask_again([Status.TIMEOUT])
-        file.record([finish(next(file.pending()))])
+        file.store([finish(next(file.pending()))])
     assert verify_run(path).digest != found.digest
 
 

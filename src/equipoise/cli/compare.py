@@ -39,7 +39,7 @@ def command(
             {
                 "name": name,
                 "model": run.model,
-                "answers_origin": run.settings.origin,
+                "answers_origin": run.record.origin,
                 "file": str(run.path),
                 "complete": run.complete,
             }

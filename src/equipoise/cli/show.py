@@ -84,13 +84,13 @@ def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
     readings = dict.fromkeys(result.reading for result in run.results().values())
     judged_by = f" · judged by {run.judge}" if run.judge else ""
     state = run.describe_state()
-    suite, reading = run.settings.spec.suite, " and ".join(readings)
+    suite, reading = run.record.spec.suite, " and ".join(readings)
     yield printable_line(f"{run.model} · {suite} suite · {reading} reading{judged_by} · {state} · {run.path}")
     if not everything:
         read = texts.describe_read(run.results().values())
         yield " ".join([texts.describe_attempts(run.counts), *read, "--all shows every metric and what it rests on."])
         yield printable_line(texts.describe_asked(run.results().values()))
-    for text in (*texts.describe_reasoning(run), *run.settings.notes):
+    for text in (*texts.describe_reasoning(run), *run.record.notes):
         yield printable_line(f"note: {text}")
 
 
@@ -104,8 +104,8 @@ def _describe(run: Run) -> dict[str, Any]:
         judge = {"exam": exams, **_describe_asked(run.judge, run.judging, run.provenance.judge_usage)}
     return {
         "file": str(run.path),
-        "answers_origin": run.settings.origin,
-        "settings": to_plain(run.settings),
+        "answers_origin": run.record.origin,
+        "settings": to_plain(run.record),
         "complete": run.complete,
         **_describe_asked(run.model, run.counts, run.provenance.usage),
         "judge": judge,

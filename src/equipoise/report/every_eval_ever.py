@@ -31,7 +31,7 @@ UNKNOWN_LEVEL = -1
 
 def describe_record(run: Run, probes: list[str]) -> dict[str, Any]:
     """The record of a run. What is not computable is left out: a score must be a number."""
-    settings = run.settings
+    settings = run.record
     model, embedded = replace_surrogates(run.model), run.model.startswith(EMBEDDED)
     details = {
         "deployment_type": "self_deployed" if embedded else "unknown",
@@ -128,8 +128,8 @@ def _describe_generation(run: Run, result: Result) -> dict[str, Any]:
     """How the answers were asked for, and how they were read. Of imported answers only the second is known."""
     read = {"reading": result.reading, "detector": result.setup.probe.detector.title, "judge": result.setup.judge}
     described: dict[str, Any] = {"additional_details": _to_strings(read)}
-    if not run.settings.imported:
-        sampling = run.settings.spec.sampling
+    if not run.record.imported:
+        sampling = run.record.spec.sampling
         arguments = {
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,

@@ -74,7 +74,7 @@ def read_tables(run: Run, what: str, probe: str | None = None) -> Iterator[pl.Da
     columns_of_run = (
         pl.lit(replace_surrogates(run.model)).alias("model"),
         pl.exclude("model", ORIGIN),
-        pl.lit(run.settings.origin).alias(ORIGIN),
+        pl.lit(run.record.origin).alias(ORIGIN),
     )
     if what in ("metrics", "selection", "words"):
         yield _tabulate_results(run, what, names).select(columns_of_run)
@@ -118,6 +118,6 @@ def _tabulate_results(run: Run, what: str, names: list[str]) -> pl.DataFrame:
 def _read_batches(run: Run, what: str, probe: str) -> Iterator[pl.DataFrame]:
     """The prompts or attempts of one probe, at least one batch."""
     for batch in run.prompt_batches(probe) if what == "prompts" else run.transcript_batches(probe):
-        if run.settings.imported and what == "attempts":
+        if run.record.imported and what == "attempts":
             batch = batch.with_columns(pl.lit(None, dtype=ATTEMPTS[name]).alias(name) for name in OF_ASKING)  # noqa: PLW2901
         yield batch.select(pl.lit(probe).alias("probe"), pl.all())

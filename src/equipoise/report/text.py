@@ -99,13 +99,13 @@ def describe_next(run: Run) -> Iterator[str]:
     """The one command that would settle most of what is open, and about what it takes; nothing if none would."""
     results = run.results()
     marks = [given for result in results.values() for given in result.marks.values()]
-    if run.settings.imported or run.settings.is_function or all(given and given.mark for given in marks):
+    if run.record.imported or run.record.is_function or all(given and given.mark for given in marks):
         return
     path = shlex.quote(str(run.path))
     if not run.complete:
         yield f"next: equipoise resume {path}"
         return
-    too_few = run.settings.spec.suite == "quick" and any(given and given.too_few for given in marks)
+    too_few = run.record.spec.suite == "quick" and any(given and given.too_few for given in marks)
     more = 0
     for result in results.values():
         with suppress(EquipoiseError):  # no more can be planned of prompts that are only in the file
@@ -133,7 +133,7 @@ def _say_cost(run: Run, attempts: int) -> str:
         probe="", prompts=attempts, attempts=attempts, prompt_tokens=asked, completion_tokens=answered, items=0
     )
     try:
-        expected = expect_run([row], run.settings.spec)
+        expected = expect_run([row], run.record.spec)
     except InputError:
         return ""
     return f"{f', ${expected.cost:,.2f}' if expected.cost else ''}, {describe_duration(expected.seconds)}"
@@ -196,7 +196,7 @@ def describe_reasoning(run: Run) -> Iterator[str]:
     """What to do about answers that are empty because the token limit went into reasoning, if there are any."""
     if spent := run.counts[Status.EMPTY] and run.provenance.spent_on_reasoning:
         yield f"{spent:,} answers are empty because the token limit was reached before any text came."
-        if not run.settings.imported:
+        if not run.record.imported:
             options = retry_options([Status.EMPTY], run.small_limit)
             yield f"To ask these again with more tokens: equipoise resume {shlex.quote(str(run.path))} {options}"
             yield f"In a new run, most models of this provider reason less with {reasoning_option(run.model)}"

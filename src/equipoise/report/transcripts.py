@@ -137,7 +137,7 @@ def render_transcripts(run: Run, chosen: Sequence[Chosen]) -> str:
         .get_template("transcripts.html.j2")
         .render(
             run=run,
-            origin=ORIGINS[run.settings.origin],
+            origin=ORIGINS[run.record.origin],
             shown=shown,
             fitting=sum(each.fitting for each in chosen),
             probes=[each.setup.probe for each in chosen],

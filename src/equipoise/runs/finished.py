@@ -97,7 +97,7 @@ def verify_run(path: str | Path, *, probes: Sequence[Probe] = ()) -> Verificatio
     prompts = sum(planned.prompts for planned in run.planned.values())
     stored = f"settings, {prompts:,} prompts and {run.counts.ended:,} ended attempts are those that were stored"
     found = Verification(run.provenance.digest, [stored], [], [])
-    installed = known_probes(run.settings.spec, probes)
+    installed = known_probes(run.record.spec, probes)
     for name, planned in run.planned.items():
         what, probe = f"the prompts of {name}", installed.get(name)
         if probe is None or probe.version != planned.version:

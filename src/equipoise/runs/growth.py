@@ -47,7 +47,7 @@ def plan_growth(
         raise InputError(
             "Say in one way how much more to ask: --sample N, --suite NAME, --repeat N, --certain or --until-certain."
         )
-    spec, looks = run.settings.spec, dict(run.settings.looks)
+    spec, looks = run.record.spec, dict(run.record.looks)
     if until_certain:
         if looks:
             raise InputError(
@@ -95,7 +95,7 @@ def _grow(run: Run, name: str, sample: int | None, repeat: int) -> Plan | None:
 def _suite_size(run: Run, name: str, suite: str) -> dict[str, Any]:
     """How many items and repetitions of a probe a suite asks; InputError if it asks about other texts."""
     setup = run.setup(name)
-    repeated = not run.settings.is_function
+    repeated = not run.record.is_function
     wanted = setup.probe.resolve(get_suite(suite).parameters(setup.probe, repeated=repeated))
     if wanted.get("corpus") != setup.corpus:
         raise InputError(
@@ -157,7 +157,7 @@ def take_look(file: RunFile, probes: Mapping[str, Probe]) -> tuple[str, list[str
     file.change(grown)
     number, most = max(under_way, default=(0, 0))
     look = f"look {number} of {most}" if under_way else "all looks taken"
-    return look, [note for note in notes if note not in run.settings.notes]
+    return look, [note for note in notes if note not in run.record.notes]
 
 
 def wants_more(run: Run) -> bool:

@@ -88,7 +88,7 @@ def open_judge(
 
 def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> None:
     """Store a judge that the user chose in the run file, whose verdicts must all be of one judge."""
-    stored, reached = file.settings, judge.reached
+    stored, reached = file.record, judge.reached
     new = {"model": reached.public_spec.model, "base_url": reached.public_spec.base_url, "settings": reached.settings}
     old = {"model": stored.spec.judge, "base_url": stored.spec.judge_base_url, "settings": stored.judge_settings}
     if stored.judge_settings is None:
@@ -120,7 +120,7 @@ def find_judge(
     is_new, judged = "judge" in access.typed, judged_probes(file, probes)
     if not is_new and not needed and not count_verdicts(file, judged, retry)[Status.PENDING]:
         return None
-    if given is None and not is_new and "function" in (file.settings.judge_settings or {}):
+    if given is None and not is_new and "function" in (file.record.judge_settings or {}):
         raise InputError(
             f"The judge of {file.path} is a Python function. To go on: "
             f"equipoise.resume({str(file.path)!r}, judge=the_function).ask()"

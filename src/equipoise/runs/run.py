@@ -60,8 +60,8 @@ class Run:
         self._given_probes = {probe.name: probe for probe in probes}
         self._results: dict[str, Result] = {}
         with RunReader.open(path, already_checked=already_checked) as file:
-            self.settings = file.settings
-            self.model = self.settings.model
+            self.record = file.record
+            self.model = self.record.model
             self.planned = {planned.name: planned for planned in file.probes()}
             self.states, self.counts = file.states(), file.counts()
 
@@ -82,12 +82,12 @@ class Run:
 
     @functools.cached_property
     def _known_probes(self) -> dict[str, Probe]:
-        return known_probes(self.settings.spec, self._given_probes.values())
+        return known_probes(self.record.spec, self._given_probes.values())
 
     @functools.cached_property
     def judge(self) -> str | None:
         """The judge whose verdicts are used, if there is one. If it failed its exam, that stands beside its name."""
-        judge = self.settings.spec.judge
+        judge = self.record.spec.judge
         if judge is None or not self.judged:
             return None
         return f"{judge} (failed its exam)" if any(exam.faults for exam in self.exams.values()) else judge
@@ -102,7 +102,7 @@ class Run:
     @functools.cached_property
     def judging(self) -> dict[Status, int]:
         """How many answers are for the judge, by the state of their verdicts; empty without a judge."""
-        if self.settings.spec.judge is None:
+        if self.record.spec.judge is None:
             return {}
         probes = {name: self.setup(name).probe for name in self.planned}
         with self._open() as file:
@@ -126,7 +126,7 @@ class Run:
         if failed:
             states = ", ".join(f"{count:,} {status.value.replace('_', ' ')}" for status, count in failed.items())
             parts.append(f"{sum(failed.values()):,} of {counts.planned:,} without an answer: {states}")
-        return ", ".join([*(["imported answers"] if self.settings.imported else []), *(parts or ["complete"])])
+        return ", ".join([*(["imported answers"] if self.record.imported else []), *(parts or ["complete"])])
 
     @property
     def small_limit(self) -> int | None:
@@ -165,8 +165,8 @@ class Run:
             {name: self.result(name) for name in self.planned},
             model=self.model,
             path=self.path,
-            sampling=asdict(self.settings.spec.sampling),
-            origin=self.settings.origin,
+            sampling=asdict(self.record.spec.sampling),
+            origin=self.record.origin,
             owner=self,
         )
 
@@ -197,7 +197,7 @@ class Run:
 
     def looks(self, probe: str) -> Sequence[int]:
         """How many items the probe has at each look, in a run that stops when its marks are certain; else nothing."""
-        sizes = self.settings.looks.get(probe, ())
+        sizes = self.record.looks.get(probe, ())
         if sizes and self.setup(probe).drawn not in sizes:
             raise IntegrityError(f"{self.path} is damaged: {probe} has another number of items than at any look.")
         return sizes
@@ -214,7 +214,7 @@ class Run:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
         planned = self._find_planned(probe)
         known = self._known_probes.get(probe)
-        reading = self.reading or self.settings.spec.reading
+        reading = self.reading or self.record.spec.reading
         return find_setup(planned, known, self.path, reading=reading, judge=self.judge)
 
     def evaluated_batches(self, setup: Setup) -> Iterator[Batch]:
@@ -255,7 +255,7 @@ class Run:
         return f"<p>{html.escape(repr(self))}</p>{self.results()._repr_html_()}"
 
     def __repr__(self) -> str:
-        origin = self.settings.origin
+        origin = self.record.origin
         parts = [self.model, *([] if origin == ASKED else [f"{origin} answers"]), *self.planned]
         return printable_line(
             f"Run({str(self.path)!r}: {', '.join(parts)}, {self.counts.ended:,} of {self.counts.planned:,} attempts)"

@@ -103,7 +103,7 @@ class Session:
                     spec=self._spec,
                     budget=budget,
                     on_event=on_event,
-                    take_look=partial(take_look, file, self._probes) if file.settings.looks else None,
+                    take_look=partial(take_look, file, self._probes) if file.record.looks else None,
                     raise_limit=self._raise_limit,
                 ).run()
             if self._judge:
@@ -155,7 +155,7 @@ def resume(
     """
     file = RunFile.open(Path(path))
     with on_error(file.close):
-        stored, failures = file.settings, _parse_failures(retry)
+        stored, failures = file.record, _parse_failures(retry)
         known = known_probes(stored.spec, probes)
         known = {name: probe.read_by(stored.spec.reading) for name, probe in known.items()}
         given = {name: value for name, value in given.items() if value is not None}
@@ -198,14 +198,14 @@ def extend(
     """
     run = Run.open(path, probes=given.get("probes", ()))
     growth = plan_growth(run, sample=sample, suite=suite, repeat=repeat, until_certain=until_certain, certain=certain)
-    if confirm and not (run.settings.spec.local or run.settings.is_function):
+    if confirm and not (run.record.spec.local or run.record.is_function):
         confirm(estimate_growth(run, growth))
     return resume(path, growth=growth, **given)
 
 
 def _reach_again(file: RunFile, spec: RunSpec, access: Access, model: ModelLike | None) -> Model:
     """The model of a run, reached and asked as before, with the address and the variable that the user gave."""
-    stored = file.settings
+    stored = file.record
     if isinstance(model, str) and model != stored.model:
         raise InputError(f"{file.path} asked {stored.model!r}, not {model!r}. For another model, start a new run.")
     if model is None and stored.is_function:
@@ -232,7 +232,7 @@ def refuse_changes(
 
     Without `plans`, those of the file are asked, and their limit on the length of answers may be raised.
     """
-    stored, spec = file.settings, reached.public_spec
+    stored, spec = file.record, reached.public_spec
     if stored.limit_raised or not plans:  # if the limit was raised by itself, the command that started knows nothing
         spec = replace(spec, max_tokens=stored.spec.max_tokens)
     old = {**stored.spec.compared(), "model_settings": stored.model_settings, "looks": stored.looks}

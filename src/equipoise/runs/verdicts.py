@@ -34,8 +34,8 @@ class Verdicts:
         self._file = file
         self._probes = judged_probes(file, probes)
         self._retry = retry
-        self.path, self.dropped, self.answered = file.path, file.settings.judge_dropped, file.judged
-        self.record, self.short_of_space = partial(file.record, role=self.role), file.short_of_space
+        self.path, self.dropped, self.answered = file.path, file.record.judge_dropped, file.judged
+        self.store, self.short_of_space = partial(file.store, role=self.role), file.short_of_space
 
     def pending(self) -> Iterator[Pending]:
         """A question about each open answer that has no verdict."""

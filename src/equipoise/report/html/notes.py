@@ -37,14 +37,14 @@ _MINUS = re.compile(r"(?<=[ (])-(?=\d)")
 
 def run_command(run: Run) -> str:
     """The command line that asks the same again; empty for imported answers and for functions, which it cannot ask."""
-    if run.settings.imported or run.settings.is_function:
+    if run.record.imported or run.record.is_function:
         return ""
-    return shlex.join(replace(run.settings.spec, probes=tuple(run.planned)).command())
+    return shlex.join(replace(run.record.spec, probes=tuple(run.planned)).command())
 
 
 def describe_provenance(run: Run) -> dict[str, str]:
     """What an auditor wants to know of a run, by headings."""
-    settings, found = run.settings, run.provenance
+    settings, found = run.record, run.provenance
     prompts, answers = found.usage
     served, when = NOT_KNOWN, f"{NOT_KNOWN}; imported {settings.created} (UTC)"
     how = f"{NOT_KNOWN}; the prompts are those of the suite {settings.spec.suite}"
@@ -83,7 +83,7 @@ def describe_provenance(run: Run) -> dict[str, str]:
 
 def list_notes(run: Run) -> list[str]:
     """The notes of a run, for example that another model was served than was asked for."""
-    return [*run.settings.notes, *itertools.islice(describe_reasoning(run), 1)]
+    return [*run.record.notes, *itertools.islice(describe_reasoning(run), 1)]
 
 
 def gather_notes(runs: Sequence[Run], names: Sequence[str]) -> dict[str, str]:
@@ -95,7 +95,7 @@ def gather_notes(runs: Sequence[Run], names: Sequence[str]) -> dict[str, str]:
         return dict.fromkeys(list_notes(runs[0]), "")
     concerned: dict[str, list[str]] = {}
     for run, name in zip(runs, names, strict=True):
-        origin = ORIGINS[run.settings.origin]
+        origin = ORIGINS[run.record.origin]
         for note in [origin] if origin else list_notes(run):
             concerned.setdefault(note, []).append(name)
     return {note: join_list(models) for note, models in concerned.items()}

@@ -267,7 +267,7 @@ class Pump:
 def _record(file: RunFile | Verdicts, batch: list[Attempt]) -> list[Attempt]:
     """Store attempts; return what was stored. One that cannot be stored becomes `malformed`, and the others stay."""
     try:
-        file.record(batch)
+        file.store(batch)
     except (TypeError, ValueError, OverflowError) as error:
         if len(batch) > 1:
             return [stored for attempt in batch for stored in _record(file, [attempt])]

@@ -68,10 +68,10 @@ class RunReader:
     @property
     def spec(self) -> RunSpec:
         """What the run asks, of whom and how."""
-        return self.settings.spec
+        return self.record.spec
 
     @property
-    def settings(self) -> RunRecord:
+    def record(self) -> RunRecord:
         """What the file says of itself: the specification of the run, and what became of it."""
         with translate_storage_errors(self.path):
             return checks.read_settings(self._connection, self.path)
@@ -181,7 +181,7 @@ class RunReader:
 
         The last verdict on each answer of a probe, and the answers of the exam, whose `id` is `exam`.
         """
-        rows = self._rows(sql.VERDICTS, probe, self.settings.judged_from)
+        rows = self._rows(sql.VERDICTS, probe, self.record.judged_from)
         return pl.DataFrame([row[:-1] for row in rows], schema=values.VERDICTS, orient="row")
 
     # Counts

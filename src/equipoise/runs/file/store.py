@@ -141,22 +141,22 @@ class RunFile(RunReader):
     @property
     def dropped(self) -> list[str] | None:
         """Parameters that are not sent because the endpoint rejected them; None: how it was asked is not known."""
-        return None if self.settings.imported else self.settings.dropped
+        return None if self.record.imported else self.record.dropped
 
     def add_notes(self, notes: Iterable[str], **dropped: list[str]) -> None:
         """Add notes to `settings.notes`, each of them once, and store which parameters were `dropped` by then."""
         added = {"notes": map(replace_surrogates, notes), **dropped}
         with self._begin():
-            stored = self.settings
+            stored = self.record
             self._set(**{name: [*dict.fromkeys([*getattr(stored, name), *new])] for name, new in added.items()})
 
     def _set(self, **fields: object) -> None:
-        changed = to_plain(replace(self.settings, **fields))
+        changed = to_plain(replace(self.record, **fields))
         _write_settings(self._connection, {name: changed[name] for name in fields})
 
     # Attempts and verdicts
 
-    def record(self, attempts: Iterable[Attempt], role: str = "model") -> int:
+    def store(self, attempts: Iterable[Attempt], role: str = "model") -> int:
         """Store attempts that were pending, or verdicts of the "judge", durably; return how many.
 
         StorageError if another file has taken the place of this one.
