@@ -100,7 +100,7 @@ async def _name_outcomes(model: ChatModel, prompts: Sequence[str], asking: Askin
 async def _name_outcome(model: ChatModel, prompt: str, prompts: Sequence[str], asking: Asking) -> str:
     try:
         reply = await model.answer(prompt, None, asking)
-        attempt_row(Attempt(probe="fuzz", prompt="id", repetition=1, reply=reply))
+        attempt_row(Attempt(probe="fuzz", prompt_id="id", repetition=1, reply=reply))
     except TransientFault:
         return "asked again later"
     except Refused:

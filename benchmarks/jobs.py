@@ -81,7 +81,7 @@ def fill(path: Path, size: int, url: str) -> dict[str, Any]:
     with RunFile.create(path, settings=settings, plans=[planned]) as run:
         for batch in planned.batches():
             answered = batch[ID][: batch.height * 999 // 1000]
-            run.store(Attempt(probe=PROBE, prompt=prompt, repetition=1, reply=REPLY) for prompt in answered)
+            run.store(Attempt(probe=PROBE, prompt_id=prompt, repetition=1, reply=REPLY) for prompt in answered)
     return {"mb": path.stat().st_size / 2**20}
 
 

@@ -95,7 +95,7 @@ def simulated(
             file.store(
                 Attempt(
                     probe=name,
-                    prompt=prompt,
+                    prompt_id=prompt,
                     repetition=repetition,
                     reply=Reply(status=Status.TIMEOUT, detail="too late")
                     if place < failed

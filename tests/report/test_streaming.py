@@ -53,7 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
                 texts = (f"{word} wrote. {text}" for word in ("He", "She") * 4)
                 replies = [Reply(status=Status.OK, answer=answer) for answer in texts]
                 file.store(
-                    Attempt(probe="jobs_lum", prompt=prompt, repetition=repetition, reply=reply)
+                    Attempt(probe="jobs_lum", prompt_id=prompt, repetition=repetition, reply=reply)
                     for repetition, reply in enumerate(replies[:REPETITIONS], 1)
                 )
     return paths

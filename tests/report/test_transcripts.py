@@ -65,7 +65,7 @@ def make_file(path: Path) -> Path:
         file.store(
             Attempt(
                 probe=pending.probe,
-                prompt=pending.prompt,
+                prompt_id=pending.prompt_id,
                 repetition=pending.repetition,
                 reply=write_answer(number, pending.repetition),
             )
@@ -231,7 +231,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.store(
             Attempt(
                 probe=pending.probe,
-                prompt=pending.prompt,
+                prompt_id=pending.prompt_id,
                 repetition=1,
                 reply=Reply(status=Status.OK, answer=string)
                 if number % 2

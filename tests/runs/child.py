@@ -29,7 +29,7 @@ class AcknowledgingRunFile(RunFile):
         attempts = list(attempts)
         new = super().store(attempts, asked)
         for attempt in attempts:
-            sys.stdout.write(f"{attempt.probe} {attempt.prompt} {attempt.repetition}\n")
+            sys.stdout.write(f"{attempt.probe} {attempt.prompt_id} {attempt.repetition}\n")
         sys.stdout.flush()
         return new
 

@@ -101,7 +101,7 @@ def finish(pending: Pending, reply: Reply | None = None, **fields: Any) -> Attem
     """The pending attempt with its end: this reply, or the right answer."""
     return Attempt(
         probe=pending.probe,
-        prompt=pending.prompt,
+        prompt_id=pending.prompt_id,
         repetition=pending.repetition,
         reply=reply or Reply(status=Status.OK, answer=seal(pending.text)),
         **fields,

@@ -54,7 +54,7 @@ def test_the_system_part_of_a_prompt_is_stored_and_asked(tmp_path: Path) -> None
         assert SYSTEM not in prompts_of(run, "beta").columns
         systems = dict(planned.prompts().select(ID, SYSTEM).iter_rows())
         asked = list(run.pending())
-        assert all(pending.system == systems.get(pending.prompt) for pending in asked)
+        assert all(pending.system == systems.get(pending.prompt_id) for pending in asked)
         run.store(finish(pending) for pending in asked if pending.system is not None or pending.probe == "beta")
         assert [pending.text for pending in run.pending()] == ["Prompt 1 of alpha."] * 2
 
@@ -102,7 +102,7 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
         row = frame.row(0, named=True)
         assert row.pop("finished_at").endswith("+00:00")
         assert row == {
-            ID: first.prompt,
+            ID: first.prompt_id,
             REPETITION: 1,
             "tries": 2,
             **{name: value for name, value in dataclasses.asdict(reply).items() if name != "raw"},
@@ -162,12 +162,12 @@ def test_the_states_add_up_to_the_plan(
 def test_any_beginning_of_the_pending_attempts_is_a_fair_sample(tmp_path: Path) -> None:
     with create(tmp_path / "run.db", plan("large", 900), plan("small", 90, repetitions=2)) as run:
         order = list(run.pending())
-        assert len({(each.probe, each.prompt, each.repetition) for each in order}) == 900 + 180
+        assert len({(each.probe, each.prompt_id, each.repetition) for each in order}) == 900 + 180
         assert [each.repetition for each in order] == sorted(each.repetition for each in order)
         for n in range(11, 990, 11):
             assert abs(sum(each.probe == "small" for each in order[:n]) - n / 11) <= 1
         for probe in ("large", "small"):
-            prompts = [each.prompt for each in order if each.probe == probe and each.repetition == 1]
+            prompts = [each.prompt_id for each in order if each.probe == probe and each.repetition == 1]
             assert prompts == prompts_of(run, probe)[ID].to_list(), "each probe in the order of its plan"
 
 

@@ -67,13 +67,13 @@ class SimulatedModel(Model):
         """Refuse: a text does not say which item it belongs to."""
         raise Refused(f"{self.name} can only answer the prompts of a run: it is no language model.")
 
-    async def answer_attempt(self, probe: str, prompt: str, repetition: int, asking: Asking = AS_SAMPLED) -> Reply:
+    async def answer_attempt(self, probe: str, prompt_id: str, repetition: int, asking: Asking = AS_SAMPLED) -> Reply:
         """Answer the prompt of this id."""
         await asyncio.sleep(0)  # Nothing here waits, and others want their turn, too.
-        if probe not in self._planned or prompt not in self._planned[probe].items:
+        if probe not in self._planned or prompt_id not in self._planned[probe].items:
             # A run that stops when its marks are certain grows while it is asked.
             self._planned[probe] = _index(self._read_prompts(probe))
-        answer = self._simulate(probe, self._planned[probe].items[prompt], repetition)[prompt]
+        answer = self._simulate(probe, self._planned[probe].items[prompt_id], repetition)[prompt_id]
         if not has_visible_text(answer):
             return Reply(status=Status.EMPTY, reasoning=answer or None, prompt_tokens=0, completion_tokens=0)
         first = certain_token(answer) if asking.probabilities else None

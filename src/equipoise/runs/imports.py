@@ -140,7 +140,7 @@ def _store(file: RunFile, tables: Iterable[pl.DataFrame], attempts: pl.DataFrame
         own = attempts.filter(pl.col(ROW).is_between(numbered[ROW].min(), numbered[ROW].max()))
         answered = own.join(numbered, on=ROW).filter(pl.col(STATUS) != Status.PENDING.value).sort(ROW)
         new += file.store(
-            Attempt(probe=probe, prompt=prompt, repetition=number, reply=Reply(status=Status(status), answer=answer))
+            Attempt(probe=probe, prompt_id=prompt, repetition=number, reply=Reply(status=Status(status), answer=answer))
             for probe, prompt, number, status, answer in answered.select(PROBE, *ATTEMPT, STATUS, ANSWER).iter_rows()
         )
     return new

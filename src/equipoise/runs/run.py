@@ -24,7 +24,7 @@ from equipoise.measuring.result import ASKED, Audit, Result
 from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.values import ATTEMPTS, Planned, Provenance
+from equipoise.runs.file.values import ATTEMPTS, Provenance, StoredPlan
 from equipoise.runs.setup import are_prompts_of, find_setup, known_probes
 from equipoise.runs.verdicts import count_verdicts, grade_exams, judged_probes
 from equipoise.safe_text import printable_line
@@ -240,7 +240,7 @@ class Run:
         except (EquipoiseError, PolarsError):
             return False
 
-    def _find_planned(self, probe: str) -> Planned:
+    def _find_planned(self, probe: str) -> StoredPlan:
         if probe not in self.planned:
             raise UnknownName("probe of this run", probe, self.planned)
         return self.planned[probe]

@@ -29,7 +29,7 @@ from equipoise.runs.ask.pump import Pump
 from equipoise.runs.estimate import RunEstimate, find_prices
 from equipoise.runs.file.connection import on_error
 from equipoise.runs.file.store import RETRIED, RunFile
-from equipoise.runs.file.values import Planned, asking_of
+from equipoise.runs.file.values import StoredPlan, asking_of
 from equipoise.runs.growth import Growth, estimate_growth, plan_growth, take_look, wants_more
 from equipoise.runs.judging import Judge, find_judge
 from equipoise.runs.reaching import ModelLike, Reached, Source, name_of, reach_model
@@ -262,7 +262,7 @@ def _offer_extension(file: RunFile, spec: RunSpec, fields: Iterable[str]) -> str
 
 
 def _describe_plan(
-    plan: Plan | Planned, version: int, asking: Asking, looks: Sequence[int] | None
+    plan: Plan | StoredPlan, version: int, asking: Asking, looks: Sequence[int] | None
 ) -> dict[str, object]:
     """What of a plan must stay the same. How many looks were taken is no difference."""
     parameters = {name: value for name, value in plan.parameters.items() if not (looks and name == "sample")}

@@ -13,7 +13,7 @@ from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring.evaluate import can_be_judged
 from equipoise.measuring.plan import Plan, Setup
 from equipoise.probes import find_probes
-from equipoise.runs.file.values import Planned
+from equipoise.runs.file.values import StoredPlan
 from equipoise.runs.spec import RunSpec
 from equipoise.schema import ATTEMPT_COLUMNS, CAREFUL, PROBABILITIES
 
@@ -24,7 +24,9 @@ def known_probes(spec: RunSpec, given: Iterable[Probe] = ()) -> dict[str, Probe]
     return {**own, **find_probes(), **{probe.name: probe for probe in given}}
 
 
-def find_setup(planned: Planned, known: Probe | None, path: Path, *, reading: str | None, judge: str | None) -> Setup:
+def find_setup(
+    planned: StoredPlan, known: Probe | None, path: Path, *, reading: str | None, judge: str | None
+) -> Setup:
     """The known probe with the parameters that the run asked with; IntegrityError if they do not fit together.
 
     `reading` is how its answers are read; None: as the probe is. Where they are probabilities, they are read as such.
@@ -52,7 +54,7 @@ def find_setup(planned: Planned, known: Probe | None, path: Path, *, reading: st
     )
 
 
-def check_probe_version(planned: Planned, probe: Probe | None, path: Path) -> Probe:
+def check_probe_version(planned: StoredPlan, probe: Probe | None, path: Path) -> Probe:
     """The probe; refused if it is not there, or of another version: it would read the answers by other rules."""
     if probe is None:
         raise IntegrityError(f"{path} holds answers of the probe {planned.name!r}, which is not installed.")

@@ -151,7 +151,7 @@ class Asker:
         try:
             async with asyncio.timeout(time_left):
                 if isinstance(model, SimulatedModel):
-                    reply = await model.answer_attempt(pending.probe, pending.prompt, pending.repetition, asking)
+                    reply = await model.answer_attempt(pending.probe, pending.prompt_id, pending.repetition, asking)
                 else:
                     reply = await model.answer(pending.text, pending.system, asking)
         except TimeoutError:
@@ -305,7 +305,7 @@ def _end(pending: Pending, reply: Reply, course: _Course) -> Attempt:
         reply = replace(reply, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
     return Attempt(
         probe=pending.probe,
-        prompt=pending.prompt,
+        prompt_id=pending.prompt_id,
         repetition=pending.repetition,
         text=pending.text,
         reply=reply,

@@ -24,7 +24,7 @@ from orjson import dumps
 from equipoise.errors import IntegrityError
 from equipoise.measuring.marks import SPENT
 from equipoise.runs.file import sql
-from equipoise.runs.file.values import Planned
+from equipoise.runs.file.values import StoredPlan
 from equipoise.runs.spec import RunRecord, load
 
 START, END = "start", "attempts"
@@ -79,7 +79,7 @@ def check_content(connection: sqlite3.Connection, path: Path, *, whole: bool) ->
         _check_digests(connection, path, plan, whole=whole)
 
 
-def _check_counts(connection: sqlite3.Connection, planned: Planned, path: Path) -> None:
+def _check_counts(connection: sqlite3.Connection, planned: StoredPlan, path: Path) -> None:
     """Refuse prompts that are not those of a plan, and plans that nobody could ask."""
     number = planned.prompts
     if not 1 <= number * planned.repetitions <= sql.MAX_PLANNED:
@@ -98,9 +98,9 @@ def read_settings(connection: sqlite3.Connection, path: Path) -> RunRecord:
     return record
 
 
-def read_plan(connection: sqlite3.Connection) -> list[Planned]:
+def read_plan(connection: sqlite3.Connection) -> list[StoredPlan]:
     """The probes in the file, checked."""
-    return [decode(plan, type=Planned) for (plan,) in connection.execute(sql.PLANS).fetchall()]
+    return [decode(plan, type=StoredPlan) for (plan,) in connection.execute(sql.PLANS).fetchall()]
 
 
 class Chain:
@@ -149,7 +149,7 @@ def name_block(probe: str, number: int) -> str:
     return f"prompts {probe} {number}"
 
 
-def name_blocks(planned: Iterable[Planned]) -> list[str]:
+def name_blocks(planned: Iterable[StoredPlan]) -> list[str]:
     """The parts that are all prompts of these probes."""
     return [name_block(one.name, number) for one in planned for number in range(-(-one.prompts // BLOCK))]
 
@@ -182,7 +182,7 @@ def content_digest(connection: sqlite3.Connection) -> str:
     return sha256(dumps(parts)).hexdigest()
 
 
-def _check_digests(connection: sqlite3.Connection, path: Path, planned: Sequence[Planned], *, whole: bool) -> None:
+def _check_digests(connection: sqlite3.Connection, path: Path, planned: Sequence[StoredPlan], *, whole: bool) -> None:
     """Refuse a file in which anything was changed, and name what; in the `whole`, or but for prompts and all attempts
     before the last one.
 

@@ -20,7 +20,7 @@ import polars as pl
 from equipoise.errors import IntegrityError, StorageError
 from equipoise.runs.file import checks, sql, values
 from equipoise.runs.file.connection import connect, translate_storage_errors
-from equipoise.runs.file.values import ANSWERS, Pending, Planned, Provenance
+from equipoise.runs.file.values import ANSWERS, Pending, Provenance, StoredPlan
 from equipoise.runs.spec import RunRecord, RunSpec
 from equipoise.schema import ID, LENGTH_REASONS, STATUS, SYSTEM, Counts, Status
 
@@ -76,7 +76,7 @@ class RunReader:
         with translate_storage_errors(self.path):
             return checks.read_settings(self._connection, self.path)
 
-    def probes(self) -> list[Planned]:
+    def probes(self) -> list[StoredPlan]:
         """The probes of the run, by name."""
         with translate_storage_errors(self.path):
             return checks.read_plan(self._connection)
@@ -100,14 +100,14 @@ class RunReader:
             streams = [self._pending(probe, repetition) for probe in probes if repetition <= probe.repetitions]
             yield from heapq.merge(*streams, key=lambda pending: pending.place)
 
-    def _pending(self, probe: Planned, repetition: int) -> Iterator[Pending]:
+    def _pending(self, probe: StoredPlan, repetition: int) -> Iterator[Pending]:
         with translate_storage_errors(self.path):
             rows = self._connection.execute(sql.PENDING, (probe.name, repetition))
             positions = np.sort(np.fromiter((position for (position,) in rows), np.int64))
         for part in np.split(positions, np.flatnonzero(np.diff(positions // checks.BLOCK)) + 1):
             yield from self._prompts_at(probe, repetition, set(part.tolist()))
 
-    def _prompts_at(self, probe: Planned, repetition: int, positions: set[int]) -> Iterator[Pending]:
+    def _prompts_at(self, probe: StoredPlan, repetition: int, positions: set[int]) -> Iterator[Pending]:
         """The prompts at these positions, all of one block, which is checked before any of them is asked."""
         part = checks.name_block(probe.name, max(positions, default=0) // checks.BLOCK)
         with translate_storage_errors(self.path):

@@ -30,7 +30,7 @@ from equipoise.runs.file.connection import (
     translate_storage_errors,
 )
 from equipoise.runs.file.reader import RunReader, follow_link
-from equipoise.runs.file.values import Attempt, Planned, asking_of, attempt_row, encode_json, name_types, prompt_rows
+from equipoise.runs.file.values import Attempt, StoredPlan, asking_of, attempt_row, encode_json, name_types, prompt_rows
 from equipoise.runs.spec import RunRecord, RunSpec, to_plain
 from equipoise.schema import ID, JUDGED, LABEL, MEASURED, REPETITION, SYSTEM, Status, is_measured, replace_surrogates
 
@@ -241,7 +241,7 @@ def _write_settings(connection: sqlite3.Connection, settings: Mapping[str, Any])
     write_digest(connection, "settings")
 
 
-def _write_plan(connection: sqlite3.Connection, planned: Planned) -> None:
+def _write_plan(connection: sqlite3.Connection, planned: StoredPlan) -> None:
     connection.execute(sql.SET_PLAN, (planned.name, planned.repetitions, encode_json(to_plain(planned))))
     write_digest(connection, "probes")
 
@@ -261,7 +261,7 @@ def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking, hel
         )
     if connection.execute(sql.COUNT_PLACES, (name,)).fetchone()[0] != position:
         raise IntegrityError(f"The file holds other prompts of {name} than are planned now, and was not extended.")
-    planned = Planned(
+    planned = StoredPlan(
         name=name,
         version=plan.probe.version,
         parameters=dict(plan.parameters),

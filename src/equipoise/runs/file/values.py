@@ -50,7 +50,7 @@ def asking_of(probe: Probe, max_tokens: int | None) -> Asking:
     return Asking(max_tokens=max_tokens or probe.max_tokens)
 
 
-class Planned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StoredPlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A probe as it is planned in the run."""
 
     name: str
@@ -76,7 +76,7 @@ class Pending:
     """A prompt to send: its key, its texts and how it is asked."""
 
     probe: str
-    prompt: str
+    prompt_id: str
     repetition: int
     text: str
     system: str | None = None
@@ -91,7 +91,7 @@ class Attempt:
     """An attempt that has ended."""
 
     probe: str
-    prompt: str
+    prompt_id: str
     repetition: int
     reply: Reply
     text: str = ""
@@ -167,7 +167,7 @@ def attempt_row(attempt: Attempt, question: str | None = None) -> tuple[object, 
     """An attempt as a row of its table, whose columns are named like the fields of an attempt and of its reply."""
     values = {
         "probe": attempt.probe,
-        "prompt": attempt.prompt,
+        "prompt": attempt.prompt_id,
         "repetition": attempt.repetition,
         "tries": attempt.tries,
         "finished_at": attempt.finished_at.isoformat(timespec="milliseconds"),
