@@ -38,7 +38,12 @@ PROBE |= {"corpora": [str], "parameters": dict[str, Any], "metrics": {"*": METRI
 SELECTION = {"by": str, "fair": float, "fair_low": float, "unfair": bool, "categories": [SelectionRow]}
 RESULT = fields(str, "probe reading detector equipoise") | fields(TEXT, "judge corpus corpus_sha256")
 RESULT |= {"version": int, "items": int, "level": float, "looks": [int], "parameters": dict[str, Any]}
-RESULT |= {"metrics": ESTIMATES, "bounds": {"*": Bounds}, "generalised": {"*": Generalisation}}
+RESULT |= {
+    "metrics": ESTIMATES,
+    "whole_items": ESTIMATES,
+    "bounds": {"*": Bounds},
+    "generalised": {"*": Generalisation},
+}
 RESULT |= {"marks": {"*": {**MARKS, "undecided": bool, "silent": NUMBER}}, "coverage": {"*": COUNTS}}
 RESULT |= {"matching": (Matching, None), "selection": [SELECTION]}
 WORD = fields(str, "word side") | {"answers": int} | fields(float, "log_odds low high first_share second_share z p q")

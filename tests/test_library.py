@@ -148,7 +148,7 @@ def test_a_result_as_a_table(result: Result) -> None:
     table = result.to_frame()
     assert table.columns == [
         *("model", "probe", "metric", "name", "about", "slice", "group", "value", "low", "high", "n"),
-        *("mark", "best", "worst", "reading", "detector", "judge", "level", "bound_low", "bound_high"),
+        *("mark", "best", "worst", "reading", "detector", "judge", "level", "bound_low", "bound_high", "whole_items"),
     ]
     assert table["metric"].to_list() == list(result.metrics)
     assert table["model"].null_count() == table.height, "a result alone does not know the model"

@@ -69,12 +69,14 @@ METRICS_TABLE = {
     "level": pl.Float64,
     "bound_low": pl.Float64,
     "bound_high": pl.Float64,
+    "whole_items": pl.Float64,
 }
 """A table of metrics: one row per metric, and one more for each group of each slice.
 
 `name` is the name of the metric, for a group of a slice with `race_white_` before it. `about` says what a metric is
-about whose name holds a number or an abbreviation. The bounds are what the missing answers allow; `level` is what the
-interval was computed at, more than 0.95 in a run that stops when its marks are certain.
+about whose name holds a number or an abbreviation. The bounds are what the missing answers allow; `whole_items` is the
+value on the items of which no arm is missing; `level` is what the interval was computed at, more than 0.95 in a run
+that stops when its marks are certain.
 """
 
 

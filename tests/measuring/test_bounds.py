@@ -17,6 +17,7 @@ from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.interval import estimate_groups, measure_totals
 from equipoise.measuring.summarise import cells, item_rows, statistics
 from equipoise.probes import get_probe
+from equipoise.report.text import describe_reservations
 from equipoise.schema import ID, ITEM, LABEL, STATUS, MetricKey, Status
 from measuring.order_probe import ORDER_PROBE, ORDERS
 
@@ -165,3 +166,25 @@ def test_the_error_of_bounds_is_that_of_the_items_as_filled_in() -> None:
     assert (found.least - found.low, found.high - found.most) == pytest.approx(
         [1.66 * error for error in errors], rel=0.01
     )
+
+
+def test_the_value_on_whole_pairs_stands_beside_the_plain_one() -> None:
+    """Men with a yes lose their partners: the plain difference is 0, that of the whole pairs is not."""
+    yes, no, lost = "You have been selected.", "We regret to inform you.", "We shall see."
+    prompts = equipoise.plan("hiring_an", sample=200).prompts()
+    answers = {}
+    for place, (key, gender) in enumerate(prompts.select(ID, "gender").rows()):
+        pair = place // 2
+        if gender == "male":
+            answers[key] = yes if pair < 50 else no
+        else:
+            answers[key] = lost if pair < 20 else yes if pair < 60 else no
+    result = equipoise.score("hiring_an", answers, sample=200)
+    name = "diff_acceptance_rate"
+    assert result.metrics[name].value == pytest.approx(0.0)
+    whole = result.whole_items[name]
+    assert (whole.value, whole.n) == (pytest.approx(30 / 80 - 40 / 80), 80)
+    assert whole.low < whole.value < whole.high
+    row = result.to_frame().row(by_predicate=(pl.col("metric") == name) & pl.col("slice").is_null(), named=True)
+    assert row["whole_items"] == result.to_dict()["whole_items"][name]["value"] == whole.value
+    assert any(f"{name} is -0.125 (" in line and "80 items" in line for line in describe_reservations(result))

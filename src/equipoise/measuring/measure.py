@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from equipoise.authoring import Probe
+from equipoise.authoring import Parameters, Probe
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import generalise
 from equipoise.measuring.evaluate import evaluate
@@ -29,6 +29,8 @@ from equipoise.schema import (
     PROMPT,
     READ_DIFFERENTLY,
     STATUS,
+    Estimate,
+    MetricKey,
     Status,
     is_measured,
 )
@@ -81,11 +83,13 @@ def measure(
     estimates = estimate_groups(
         probe, folded, parameters, planned=pl.concat(slices), level=level, population=population
     )
+    whole_items = _estimate_whole_items(probe, folded, parameters, level=level, population=population)
     bounds = bound_metrics(probe, folded, parameters, level)
     return Result(
         setup=setup,
         estimates=estimates,
         items=int(folded.filter(is_answered(probe))[WEIGHT].sum()),
+        whole_items=whole_items,
         level=level,
         looks=tuple(looks),
         bounds=bounds,
@@ -96,6 +100,23 @@ def measure(
         selections=fold_selections(probe, selections),
         attempts=partial(_find_answers, batches) if kept is None else pl.concat(kept),
     )
+
+
+def _estimate_whole_items(
+    probe: Probe, table: pl.DataFrame, parameters: Parameters, *, level: float = LEVEL, population: int | None = None
+) -> dict[str, Estimate]:
+    """The marked metrics on the items of which every arm was decided: like with like, where some answers are missing.
+
+    There are none if no item is whole, or all are.
+    """
+    if len(probe.prefixes) < 2 or not probe.detector.labels:
+        return {}
+    decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
+    whole = table.filter(pl.all_horizontal(decided))
+    if whole.height in (0, table.filter(is_answered(probe)).height):
+        return {}
+    found = estimate_groups(replace(probe, slices=()), whole, parameters, level=level, population=population)
+    return {name: found[MetricKey(name)] for name in probe.marked_metrics()}
 
 
 def _find_answers(batches: Callable[[], Iterable[Batch]]) -> Iterator[pl.DataFrame]:

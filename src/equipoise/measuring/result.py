@@ -69,6 +69,8 @@ class Result:
     """Attempts by state and by detected/undetected: in `all`, and for each arm."""
     attempts: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
     """What `evaluated` gives: the table, or for a large result a function that makes it again."""
+    whole_items: Mapping[str, Estimate] = field(default_factory=dict)
+    """The marked metrics on the items of which every arm was decided, if there are others."""
     level: float = LEVEL
     """What the intervals were computed at. A run that stops when its marks are certain needs more than 0.95 at each
     look, to have 0.95 over all of them."""
@@ -147,8 +149,8 @@ class Result:
         for key, estimate in self.estimates.items():
             row = {**origin, **key._asdict(), "name": str(key), "about": about[key.metric], **asdict(estimate)}
             if key.slice is None:
-                bounds = self.bounds.get(key.metric)
-                row |= _mark_columns(self.marks.get(key.metric))
+                bounds, whole = self.bounds.get(key.metric), self.whole_items.get(key.metric)
+                row |= _mark_columns(self.marks.get(key.metric)) | {"whole_items": whole and whole.value}
                 row |= {"bound_low": bounds and bounds.low, "bound_high": bounds and bounds.high}
             rows.append(row)
         return pl.DataFrame(rows, schema=METRICS_TABLE).with_columns(pl.col(pl.Float64).fill_nan(None))
@@ -165,7 +167,10 @@ class Result:
         }
         described = {
             **self.setup.describe(),
-            **{name: getattr(self, name) for name in ("items", "level", "looks", "bounds", "generalised")},
+            **{
+                name: getattr(self, name)
+                for name in ("items", "level", "looks", "bounds", "whole_items", "generalised")
+            },
             "metrics": {str(key): estimate for key, estimate in self.estimates.items()},
             "marks": marks,
             "coverage": self.coverage,

@@ -175,6 +175,13 @@ def describe_numbers(run: Run, result: Result) -> Iterator[str]:
         few = [plural(column) for column in found.too_few]
         doubt = f"; so few {join_list(few)} cannot speak for others" if few else ""
         yield f"{name} for other prompts like these ({groups}): {format_range(found.low, found.high)}{doubt}."
+    for name, whole in result.whole_items.items():
+        value = format_number(whole.value)
+        if value != format_number(result.metrics[name].value):
+            yield (
+                f"{name} is {value} ({format_range(whole.low, whole.high)}) on the {whole.n:,} items whose arms all "
+                "have an answer that decides something."
+            )
     counts = result.coverage["all"]
     missing = counts["planned"] - counts["pending"] - counts["detected"]
     for name, bounds in result.bounds.items():
