@@ -47,19 +47,20 @@ def command(
     Examples: equipoise prompts jobs_lum > prompts.jsonl · equipoise prompts hiring_an --format anthropic-batch --model
     claude-haiku-4-5 -o batch.jsonl · equipoise prompts hiring_an --format parquet --shards 64 -o prompts
     """
+    from equipoise.answers import batch_jobs
     from equipoise.answers import prompts as answer_prompts
     from equipoise.models.protocol import Sampling
-    from equipoise.runs import batches, suites
+    from equipoise.runs import suites
 
     chosen = given.one_probe(probe)
-    if form not in (*answer_prompts.TABLES, *batches.BATCHES):
-        raise UnknownName("format", form, (*answer_prompts.TABLES, *batches.BATCHES))
+    if form not in (*answer_prompts.TABLES, *batch_jobs.BATCHES):
+        raise UnknownName("format", form, (*answer_prompts.TABLES, *batch_jobs.BATCHES))
     parameters = given.parameters([chosen])
     (planned,) = suites.plan_probes(chosen, suite or "standard", parameters, repeated=suite is not None)
     make_line = None
-    if form in batches.BATCHES:
+    if form in batch_jobs.BATCHES:
         sampling = Sampling(**{"max_tokens": chosen.max_tokens, **given.fields()})
-        make_line = batches.make_lines(form, model, sampling)
+        make_line = batch_jobs.make_line_writer(form, model, sampling)
     elif given.fields():
         note(f"--temperature, --max-tokens and --system are for batch jobs: {form} holds prompts only")
     targets: dict[Path | None, range | None] = {out: None}

@@ -15,7 +15,7 @@ DEFAULT_MODELS = {"openai": "gpt-4o-mini", "gemini": ""}
 MakeLine = Callable[[str, str, str, str | None, Sampling], Row]
 
 
-def make_lines(form: str, model: str | None, sampling: Sampling) -> Callable[[Row], Row]:
+def make_line_writer(form: str, model: str | None, sampling: Sampling) -> Callable[[Row], Row]:
     """For a format of batch jobs: what a prompt becomes. `model` may begin with the provider's name, as for a run."""
     provider, make_line = BATCHES[form]
     name = _find_model(form, provider, model)
