@@ -48,7 +48,7 @@ def ask_with_pump(url: str, requests: int) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "asking.db"
-        run = RunFile.create(path, settings=SETTINGS, plans=[plan(PROBE, requests, text=QUESTION)])
+        run = RunFile.create(path, record=SETTINGS, plans=[plan(PROBE, requests, text=QUESTION)])
         model = make_chat_model(f"openai/{MODEL}", base_url=url, key=KEY, environ={})
         with measure_time() as cost:
             spec = RunSpec(concurrency=CONCURRENCY)

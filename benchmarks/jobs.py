@@ -78,7 +78,7 @@ def fill(path: Path, size: int, url: str) -> dict[str, Any]:
     spec = RunSpec(model="openai/test-model", base_url=url, suite="standard")
     reached = reach_model(spec, None, Access(), Source(name="This benchmark", again=[]))
     settings, planned = make_record(reached.public_spec, model_settings=reached.settings), plan(PROBE, sample=size)
-    with RunFile.create(path, settings=settings, plans=[planned]) as run:
+    with RunFile.create(path, record=settings, plans=[planned]) as run:
         for batch in planned.batches():
             answered = batch[ID][: batch.height * 999 // 1000]
             run.store(Attempt(probe=PROBE, prompt_id=prompt, repetition=1, reply=REPLY) for prompt in answered)

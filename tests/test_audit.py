@@ -169,7 +169,7 @@ def test_a_detector_that_reads_the_prompt_gives_an_audit_and_a_score_alike() -> 
 def test_a_session_is_started_stopped_and_resumed(tmp_path: Path, result: Result) -> None:
     path, model = tmp_path / "run.equipoise", Recorder()
     session = equipoise.start(model, probes=["jobs_lum"], out=path, concurrency=1, max_requests=100)
-    assert (session.path, session.model) == (path, "answering.Recorder")
+    assert (session.path, session.model_name) == (path, "answering.Recorder")
     events: list[object] = []
     with pytest.raises(BudgetReached):
         session.ask(events.append)

@@ -48,7 +48,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         planned = plan("jobs_lum", sample=items, repeat=REPETITIONS)
         # As specified, which takes a tenth of the time: it is the memory that counts here.
         settings = replace(SETTINGS, spec=replace(SETTINGS.spec, reading="specified"))
-        with RunFile.create(path, settings=settings, plans=[planned]) as file:
+        with RunFile.create(path, record=settings, plans=[planned]) as file:
             for prompt in planned.prompts()[ID]:
                 texts = (f"{word} wrote. {text}" for word in ("He", "She") * 4)
                 replies = [Reply(status=Status.OK, answer=answer) for answer in texts]

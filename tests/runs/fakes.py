@@ -62,7 +62,7 @@ def plan(
 
 def create(path: Path, *plans: Plan, **options: Any) -> RunFile:
     """A new run file, with one small plan unless others are given."""
-    return RunFile.create(path, settings=SETTINGS, plans=plans or [plan()], **options)
+    return RunFile.create(path, record=SETTINGS, plans=plans or [plan()], **options)
 
 
 def execute(*statements: str) -> Callable[[Path], None]:

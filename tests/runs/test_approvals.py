@@ -53,7 +53,7 @@ def send_file(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Pa
         there.setenv(spec.key_variable or "OPENAI_API_KEY", "a-key-of-theirs")
         reached = reach_model(spec, None, access, Source(name="They", again=[]))
     settings = make_record(reached.public_spec, model_settings=reached.settings)
-    RunFile.create(path, settings=settings, plans=plan_probes("jobs_lum", "quick", {"sample": 3})).close()
+    RunFile.create(path, record=settings, plans=plan_probes("jobs_lum", "quick", {"sample": 3})).close()
     return path
 
 

@@ -33,7 +33,7 @@ def test_the_same_settings_are_accepted(tmp_path: Path) -> None:
 def test_other_settings_are_refused_field_by_field(tmp_path: Path) -> None:
     started = structs.replace(SETTINGS, model_settings={"temperature": 0.5, "seed": 1, "stop": ["a"]})
     changed = structs.replace(SETTINGS.spec, suite="standard", temperature=1.0)
-    with RunFile.create(tmp_path / "run.db", settings=started, plans=[plan("alpha"), plan("beta")]) as run:
+    with RunFile.create(tmp_path / "run.db", record=started, plans=[plan("alpha"), plan("beta")]) as run:
         with pytest.raises(IntegrityError, match="other settings") as caught:
             refuse_changes(run, reach(changed, {"temperature": 1.0, "stop": ("a",), "top_p": None}), {"alpha": [5]})
         assert caught.value.exit_code == 6

@@ -130,7 +130,7 @@ def test_a_stopped_run_takes_the_same_looks(tmp_path: Path, whole: Run, requests
 
 def test_a_file_is_only_extended_by_its_own_prompts(tmp_path: Path) -> None:
     small, other = equipoise.plan("jobs_lum", sample=10), equipoise.plan("jobs_lum", sample=20, seed=7)
-    with RunFile.create(tmp_path / "run.equipoise", settings=SETTINGS, plans=[small]) as file:
+    with RunFile.create(tmp_path / "run.equipoise", record=SETTINGS, plans=[small]) as file:
         before = prompts_of(file, "jobs_lum")
         with pytest.raises(IntegrityError, match="other prompts of jobs_lum"):
             file.change([other])

@@ -139,7 +139,7 @@ def test_a_model_that_cannot_continue_answers_is_refused_before_anything_is_aske
 
 def test_a_raised_limit_leaves_probabilities_at_one_token(tmp_path: Path) -> None:
     plans = [equipoise.plan(PROBE, reading=PROBABILITIES, **SIZE), plan("alpha")]
-    with RunFile.create(tmp_path / "run", settings=SETTINGS, plans=plans) as run:
+    with RunFile.create(tmp_path / "run", record=SETTINGS, plans=plans) as run:
         run.raise_limit(2048)
         assert {probe.name: probe.asking.max_tokens for probe in run.probes()} == {PROBE: 1, "alpha": 2048}
     RunFile.open(tmp_path / "run").close()  # the digests are right

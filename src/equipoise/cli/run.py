@@ -251,7 +251,7 @@ def _ask(session: Session, *, quiet: bool) -> Run:
     """Ask for what is pending, with progress on stderr."""
     from equipoise.cli.progress import show_progress
 
-    note(f"{session.model} -> {session.path}")
+    note(f"{session.model_name} -> {session.path}")
     if quiet:
         return session.ask()
     with show_progress() as on_event:

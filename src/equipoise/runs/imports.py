@@ -75,7 +75,7 @@ def _create(path: Path, model: str, probes: Probes, suite: str | None, parameter
     named = [planned.probe.name for planned in plans] if probes is not None else None
     own = tuple(planned.probe.own for planned in plans if planned.probe.own)
     spec = make_spec(model=model, probes=named, suite=suite or "standard", parameters=dict(parameters), own=own)
-    return RunFile.create(path, settings=make_record(spec, model_settings={"imported": True}), plans=plans)
+    return RunFile.create(path, record=make_record(spec, model_settings={"imported": True}), plans=plans)
 
 
 def _describe_sources(paths: Sequence[Path], new: int, replaced: int) -> str:

@@ -101,7 +101,7 @@ def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> No
             f"To go on with that judge: equipoise resume {file.path}"
         )
     if "function" not in reached.settings:
-        approve(reached.public_spec, _access_of_judge(access))
+        approve(spec.judge_spec(), _access_of_judge(access))
 
 
 def find_judge(

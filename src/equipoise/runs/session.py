@@ -68,7 +68,7 @@ class Session:
         self._file, self._model, self._spec, self._probes, self._judge = file, model, spec, probes, judge
         self._created, self._confirm_tokens = created, confirm_tokens
         self.path = file.path
-        self.model = file.spec.model
+        self.model_name = file.spec.model
 
     def ask(self, on_event: OnEvent | None = None) -> Run:
         """Ask for all that is pending. Whatever ends it, the answers that came are in the file.

@@ -2,7 +2,8 @@
 
 It comes from the command line, from a configuration or from Python. As typed it may hold a secret (in the base URL,
 `extra` or `system`); what the run file stores, compares when the run goes on, and prints as a command is
-`reaching.Reached.public_spec`. Keys and values of headers are in `Access`, and are never stored.
+`reaching.Reached.public_spec`. The command that prints a key and the values of headers are in `Access`, and are never
+stored; a key from a variable is read in `reaching.make_model`, and stands in neither.
 """
 
 from __future__ import annotations

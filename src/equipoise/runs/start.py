@@ -78,7 +78,7 @@ def start(
     if is_new:
         # A judge is stored by itself: a run may get one later.
         record = make_record(reached.public_spec.without_judge(), model_settings=reached.settings, looks=looks)
-        file = RunFile.create(path, settings=record, plans=plans)
+        file = RunFile.create(path, record=record, plans=plans)
     else:
         file = RunFile.open(path)
     with on_error(file.close):

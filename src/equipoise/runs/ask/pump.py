@@ -89,7 +89,7 @@ class Pump:
         self._started_at = self._loop.time()
         try:
             with stop_on_signals(self.stop), ThreadPoolExecutor(1, thread_name_prefix="run file") as self._thread:
-                if await self._plan() and not self.failure:
+                if await self._find_pending() and not self.failure:
                     await self._ask_pending()
         except asyncio.CancelledError:
             if self.failure is None:
@@ -110,8 +110,11 @@ class Pump:
         if is_stopping or not self.workers:
             self._cancel_work()
 
-    async def _plan(self) -> bool:
-        """Take the look that is due, if this run stops when its marks are certain; True if there is more to ask."""
+    async def _find_pending(self) -> bool:
+        """Find what is pending, after the look that is due if this run stops when its marks are certain.
+
+        True if there is more to ask.
+        """
         if self.take_look:
             self.look, notes = await self._in_thread(self.take_look)
             self.model.notes.extend(notes)
@@ -157,7 +160,7 @@ class Pump:
                     await asyncio.wait(self.workers)
                     await self._write()
                     self._report(self._progress())
-                is_more = bool(self.take_look) and not self.failure and await self._plan()
+                is_more = bool(self.take_look) and not self.failure and await self._find_pending()
 
     async def _work(self, asker: Asker) -> None:
         """Ask for what is pending, one after the other; all workers take from the same page."""
@@ -200,7 +203,7 @@ class Pump:
     def _commit(self) -> None:
         """Store what has ended by now, then notes, and count both. Attempts may end meanwhile."""
         batch, notes = self.unstored[:], self.model.notes[self.notes_stored :]
-        stored = _record(self.file, batch) if batch else []
+        stored = _store(self.file, batch) if batch else []
         del self.unstored[: len(batch)]
         self.ended += len(stored)
         counts = Counts(self.counts)
@@ -264,17 +267,17 @@ class Pump:
         return f"{lost}{file.path} holds {ended:,} of {self.counts.planned:,} {what}. {when}: {command}"
 
 
-def _record(file: RunFile | Verdicts, batch: list[Attempt]) -> list[Attempt]:
+def _store(file: RunFile | Verdicts, batch: list[Attempt]) -> list[Attempt]:
     """Store attempts; return what was stored. One that cannot be stored becomes `malformed`, and the others stay."""
     try:
         file.store(batch)
     except (TypeError, ValueError, OverflowError) as error:
         if len(batch) > 1:
-            return [stored for attempt in batch for stored in _record(file, [attempt])]
+            return [stored for attempt in batch for stored in _store(file, [attempt])]
         if batch[0].reply.status == Status.MALFORMED:
             raise
         reply = Reply(status=Status.MALFORMED, detail=excerpt(f"cannot be stored: {error}"))
-        return _record(file, [replace(batch[0], reply=reply)])
+        return _store(file, [replace(batch[0], reply=reply)])
     return batch
 
 

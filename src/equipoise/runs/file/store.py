@@ -57,12 +57,12 @@ class RunFile(RunReader):
             raise StorageError(problem)
 
     @classmethod
-    def create(cls, path: Path, *, settings: RunRecord, plans: Iterable[Plan]) -> RunFile:
-        """Create a run with all prompts of the plans, and own it. The settings hold no secret."""
+    def create(cls, path: Path, *, record: RunRecord, plans: Iterable[Plan]) -> RunFile:
+        """Create a run with all prompts of the plans, and own it. The record holds no secret."""
         path = follow_link(path)
         lock = Lock(path)
         with on_error(lock.release):
-            _write_run_file(path, settings, plans)
+            _write_run_file(path, record, plans)
             return cls(path, lock, already_checked=True)
 
     @classmethod
@@ -209,7 +209,7 @@ def _label_rows(probe: Probe, measured: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> None:
+def _write_run_file(path: Path, record: RunRecord, plans: Iterable[Plan]) -> None:
     """Write a run file that gets its name only when it is complete. The caller holds the lock."""
     if path.exists() or path.is_symlink():
         raise StorageError(f"{path} already exists. To go on with it: equipoise resume {path}. Or choose another name.")
@@ -226,9 +226,9 @@ def _write_run_file(path: Path, settings: RunRecord, plans: Iterable[Plan]) -> N
         try:
             with closing(create_empty(draft)) as connection, connection:
                 start_chain(connection)
-                _write_settings(connection, to_plain(settings))
+                _write_settings(connection, to_plain(record))
                 for plan in plans:
-                    _write_probe(connection, plan, asking_of(plan.probe, settings.spec.max_tokens))
+                    _write_probe(connection, plan, asking_of(plan.probe, record.spec.max_tokens))
             draft.replace(path)
         finally:
             for file in unfinished:
