@@ -16,7 +16,7 @@ from equipoise.measuring.result import Result
 from equipoise.models.protocol import Reply, Sampling
 from equipoise.runs.file import checks, sql
 from equipoise.runs.file.store import RunFile
-from equipoise.runs.file.values import ATTEMPTS, Attempt
+from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
 from equipoise.runs.spec import make_record, make_spec
 from equipoise.schema import ANSWER, ID, REPETITION, Status, text_column
@@ -104,11 +104,6 @@ def simulated(
                 for place, (prompt, repetition, text) in enumerate(keys)
             )
     return Run.open(path)
-
-
-def attempts_of(run: Run) -> pl.DataFrame:
-    """All attempts of a run that have ended, with all that is known of them."""
-    return pl.concat([run.transcripts(probe).select(*ATTEMPTS) for probe in run])
 
 
 def renew_digests(connection: sqlite3.Connection) -> None:

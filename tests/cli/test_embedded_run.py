@@ -12,7 +12,6 @@ import pytest
 from calling import Command, output
 from equipoise.runs.run import Run
 from equipoise.settings import Settings
-from simulating import attempts_of
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SHOWN = r"equipoise (.*--sample 60 --probabilities)\n    A \(A–B\) jobs_lum masculine_rate is (\S+) \((\S+) to (\S+)\)"
@@ -26,13 +25,13 @@ def test_a_real_model_is_asked_stopped_resumed_and_gets_the_mark_of_the_readme(
     ((words, *numbers),) = re.findall(SHOWN, README)
     stopped = command(*words.split(), "--out", "run.equipoise", "--max-requests", "1", "--concurrency", "1")
     assert (stopped.code, "equipoise resume run.equipoise" in stopped.err) == (4, True), stopped.err
-    first = attempts_of(Run.open("run.equipoise"))
+    first = Run.open("run.equipoise").attempts()
     assert first.height == 1
     words = "resume run.equipoise --concurrency 8 --json --report report.html"
     shown = json.loads(output(command(*words.split())))
     assert shown["complete"] is True
     run = Run.open("run.equipoise")
-    attempts = attempts_of(run)
+    attempts = run.attempts()
     assert (attempts["id"].n_unique(), attempts["completion_tokens"].sum()) == (60, 60)
     assert first["first_token"].is_in(attempts["first_token"].implode()).all()
     result = run.result("jobs_lum")

@@ -17,7 +17,6 @@ from equipoise.schema import Status
 from serving.asking import KEY, always, find_key
 from serving.faults import Fault
 from serving.faulty import Behaviour, FaultyServer, sealed
-from simulating import attempts_of
 
 PROMPTS = 12
 
@@ -47,7 +46,7 @@ def test_an_attempt_without_an_answer_has_a_state_and_a_reason(
     run = Run.open("run.equipoise")
     assert (run.counts[state], run.counts[Status.OK]) == (1, PROMPTS - 1)
     assert (done.code, f"1 {state}" in done.err) == (3, True)
-    failed = attempts_of(run).filter(status=state)
+    failed = run.attempts().filter(status=state)
     assert failed["answer"].to_list() == [None] != failed["detail"].to_list()
     assert [count for prompt, count in server.requests.items() if "babysitter" in prompt] == [requests]
 
@@ -101,7 +100,7 @@ def test_answers_that_are_odd_are_measured_and_what_is_odd_is_said_once(
     if column is None:
         assert f"{PROMPTS} truncated" in done.out
         return
-    [value] = attempts_of(Run.open("run.equipoise"))[column].unique()
+    [value] = Run.open("run.equipoise").attempts()[column].unique()
     assert done.err.count(str(value)) == 1
     assert str(value) in keyed("show", "run.equipoise").out
 

@@ -13,7 +13,6 @@ from equipoise.runs.run import Run
 from equipoise.schema import Status
 from serving.faults import Fault
 from serving.faulty import FaultyServer, sealed
-from simulating import attempts_of
 
 pytestmark = pytest.mark.fault("E12")
 LIMIT = get_probe("jobs_lum").max_tokens
@@ -54,7 +53,7 @@ def test_empty_answers_say_why_and_are_asked_again_with_more_tokens(command: Com
         assert "1 answers are empty because the token limit was reached before any text came." in first.out
         assert "equipoise resume run.equipoise --retry empty --max-tokens 16384" in first.out
         assert json.loads(command("show", "run.equipoise", "--json").out)["complete"] is False
-        detail = attempts_of(Run.open("run.equipoise")).filter(pl.col("status") == Status.EMPTY)["detail"].item()
+        detail = Run.open("run.equipoise").attempts().filter(pl.col("status") == Status.EMPTY)["detail"].item()
         assert detail.startswith("the token limit went into reasoning")
         assert first.err.endswith("again: equipoise resume run.equipoise --retry empty --max-tokens 16384\n")
         assert command("resume", "run.equipoise", "--retry", "empty").code == 3

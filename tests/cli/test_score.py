@@ -24,7 +24,6 @@ from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from equipoise.schema import Status
 from serving.faulty import FaultyServer
-from simulating import attempts_of
 
 FORMATS = ("jsonl", "csv", "parquet", "openai-batch")
 SIZE = 4
@@ -158,7 +157,7 @@ def test_imported_one_after_the_other_answers_take_the_place_of_failures(batches
     assert "0 attempts are new in run.equipoise\n" in again.err
     Path("other.jsonl").write_text(batches[0].read_text().replace(ANSWERED, "Name: Bob. He is kind."))
     assert command("import", "other.jsonl", "-o", "run.equipoise").code == 0
-    assert set(attempts_of(Run.open("run.equipoise"))["answer"]) == {ANSWERED}, "an answer stays"
+    assert set(Run.open("run.equipoise").attempts()["answer"]) == {ANSWERED}, "an answer stays"
 
 
 def test_answers_that_are_mostly_not_used_are_an_error(command: Command) -> None:

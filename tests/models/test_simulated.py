@@ -13,13 +13,12 @@ from equipoise.probes import find_probes
 from equipoise.runs.run import Run
 from equipoise.runs.suites import choose_probes_for
 from equipoise.schema import ANSWER, ID, REPETITION, Status
-from simulating import attempts_of
 
 Answers = dict[tuple[str, int], str]
 
 
 def answers_of(run: Run) -> Answers:
-    return {(key, number): answer for key, number, answer in attempts_of(run)[ID, REPETITION, ANSWER].iter_rows()}
+    return {(key, number): answer for key, number, answer in run.attempts()[ID, REPETITION, ANSWER].iter_rows()}
 
 
 def ask(path: Path, **given: Any) -> Answers:

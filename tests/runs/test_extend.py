@@ -14,7 +14,7 @@ from equipoise.runs.estimate import RunEstimate
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.finished import verify_run
 from equipoise.runs.run import Run
-from simulating import attempts_of, simulated
+from simulating import simulated
 
 
 class Model:
@@ -46,12 +46,12 @@ def test_an_extended_run_is_the_larger_run(
 ) -> None:
     model, path = Model(), tmp_path / "run.equipoise"
     before = ask(model, path, **first)
-    answers = attempts_of(before).rows()
+    answers = before.attempts().rows()
     already = model.asked.total()
     run = equipoise.extend(path, model=model, **more).ask()
     if asked is not None:
         assert model.asked.total() - already == asked
-    assert set(answers) <= set(attempts_of(run).rows()), "every answer stays"
+    assert set(answers) <= set(run.attempts().rows()), "every answer stays"
     larger = ask(Model(), tmp_path / "larger.equipoise", **whole)
     assert run.prompts("jobs_lum").equals(larger.prompts("jobs_lum"))
     assert run["jobs_lum"].to_dict() == larger["jobs_lum"].to_dict()

@@ -159,6 +159,17 @@ class Run:
                 first = [ID, REPETITION, ITEM, PROMPT, *prompts.columns[3:], STATUS, ANSWER, *evaluated.columns]
                 yield attempts.hstack(evaluated).select(*first, pl.exclude(first))
 
+    def attempts(self, probe: str | None = None) -> pl.DataFrame:
+        """Every attempt that has ended: key, status, answer, tokens, latency."""
+        names = [self._find_planned(probe).name] if probe else list(self.planned)
+        with self._open() as file:
+            batches = [
+                attempts.select(pl.lit(name).alias("probe"), *ATTEMPTS)
+                for name in names
+                for _, attempts in file.attempts(name, ATTEMPTS)
+            ]
+        return pl.concat(batches)
+
     def results(self) -> Audit:
         """The results of every probe on what has been answered so far."""
         return Audit(
