@@ -18,8 +18,8 @@ from benchmarks.exchange import find_unequal
 from benchmarks.processes import ROOT, markdown_table, write_block
 from benchmarks.real import FOLDER, RealAnswers, find_real_answers
 from equipoise.authoring import Probe
-from equipoise.measuring.accuracy import FIGURES, Accuracy, compare_labels, decided_label
 from equipoise.probes import find_probes
+from equipoise.probes.labelled import FIGURES, Accuracy, compare_labels, decided_label
 from equipoise.schema import READINGS
 
 PAGE = ROOT / "docs" / "detectors.md"

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from equipoise.authoring import Probe
-from equipoise.measuring.accuracy import find_labels
+from equipoise.measuring.evaluate import find_labels
 from equipoise.probes import get_probe
 from equipoise.schema import text_column
 

@@ -21,10 +21,10 @@ from output_shapes import SHAPES, output_schema
 import equipoise
 from equipoise.authoring import Probe
 from equipoise.cli.config import config_schema
-from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.clusters import FEW_CLUSTERS
 from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
+from equipoise.probes.labelled import describe_accuracy
 from equipoise.report.text import plural
 from equipoise.runs.suites import SUITES, find_suites, packaged_corpus
 from equipoise.schema import READINGS

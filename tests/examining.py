@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from equipoise.measuring.accuracy import ExamQuestion, set_exam
 from equipoise.probes import find_probes
+from equipoise.probes.labelled import ExamQuestion, set_exam
 
 QUESTIONS: dict[str, ExamQuestion] = {
     question.text: question for probe in find_probes().values() if probe.judge for question in set_exam(probe)

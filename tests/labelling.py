@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from equipoise.detect import Detector
-from equipoise.measuring.accuracy import Row, find_labels
+from equipoise.measuring.evaluate import find_labels
+from equipoise.probes.labelled import Row
 from equipoise.schema import text_column
 
 

@@ -9,7 +9,7 @@ import pytest
 from equipoise.assets import facts
 from equipoise.detect import CHARACTERS, DECISIONS, HIRING_LETTERS, Detector, choice
 from equipoise.detect.choices import RANKED_PEOPLE
-from equipoise.measuring.accuracy import find_labels
+from equipoise.measuring.evaluate import find_labels
 from equipoise.probes import get_probe
 from labelling import label_rows
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.detect import SCORES_OF_100, Detector, amount
-from equipoise.measuring.accuracy import NUMBER, compare_labels, find_labels, read_labelled
-from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.evaluate import evaluate, find_labels
 from equipoise.probes import get_probe
+from equipoise.probes.labelled import NUMBER, compare_labels, read_labelled
 from equipoise.schema import ANSWER, STATUS
 from labelling import label_rows
 

@@ -11,10 +11,10 @@ import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.measuring.accuracy import read_labelled
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.probes.gest_translation.probe import FEW_PAIRS, LANGUAGES, find_differing_words, read_pairs
+from equipoise.probes.labelled import read_labelled
 from equipoise.schema import GENDER, ID, PROMPT
 from labelling import label_rows
 from simulating import score

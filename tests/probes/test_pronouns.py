@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise.measuring.accuracy import find_labels
+from equipoise.measuring.evaluate import find_labels
 from equipoise.measuring.outcomes import MOST_OUTCOMES, filled_outcomes, possible_outcomes
 from equipoise.measuring.summarise import cells, item_rows
 from equipoise.probes import get_probe

@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from equipoise.assets import locate
-from equipoise.measuring.accuracy import read_labelled
 from equipoise.probes import find_probes
+from equipoise.probes.labelled import read_labelled
 from equipoise.settings import Settings
 
 

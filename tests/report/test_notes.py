@@ -14,9 +14,9 @@ from msgspec import structs
 from scipy.stats import chi2_contingency
 
 import equipoise
-from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.result import Result
 from equipoise.probes import find_probes, get_probe
+from equipoise.probes.labelled import describe_accuracy
 from equipoise.report.html.notes import (
     describe_failed,
     equal_shares_p_value,

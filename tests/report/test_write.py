@@ -11,8 +11,8 @@ import pytest
 
 import equipoise
 from equipoise.errors import InputError, StorageError
-from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.probes import get_probe
+from equipoise.probes.labelled import describe_accuracy
 from equipoise.report.files import check_target, make_folder, writing
 from equipoise.report.html.write import save_charts
 from equipoise.runs.run import Run

@@ -14,8 +14,8 @@ from msgspec import structs
 import equipoise
 from equipoise import Run
 from equipoise.errors import BudgetReached, InputError, IntegrityError
-from equipoise.measuring.accuracy import set_exam
 from equipoise.probes import get_probe
+from equipoise.probes.labelled import set_exam
 from equipoise.runs.ask.events import Event, RunProgress
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status

@@ -14,8 +14,7 @@ from equipoise.answers.matching import PLACE, ROW, PromptIndex, hash_keys, refus
 from equipoise.authoring import Probe
 from equipoise.detect import Detector
 from equipoise.errors import BadFile
-from equipoise.measuring.accuracy import find_labels
-from equipoise.measuring.evaluate import evaluate
+from equipoise.measuring.evaluate import evaluate, find_labels
 from equipoise.measuring.measure import Batch, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Matching, Result

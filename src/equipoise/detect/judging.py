@@ -15,6 +15,7 @@ import polars as pl
 
 from equipoise.detect.characters import GENDERED_WORDS
 from equipoise.detect.visible import visible
+from equipoise.schema import ANSWER
 
 NONE = "none"
 """The word for an answer that decides nothing."""
@@ -59,8 +60,12 @@ class JudgeQuestion:
     masks_gender: bool = True
     names: tuple[str, ...] = ()
 
-    def ask(self, shown: str, names: Iterable[str] = ()) -> str:
-        """The prompt for a judge about the visible text of one answer."""
+    def ask(self, attempts: pl.DataFrame) -> list[str]:
+        """The prompt for a judge about each answer; the attempts have the columns with names that are masked."""
+        shown = attempts.select(visible(pl.col(ANSWER)), *(pl.col(name).cast(pl.String) for name in self.names))
+        return [self._ask_about(text, [name for name in names if name]) for text, *names in shown.iter_rows()]
+
+    def _ask_about(self, shown: str, names: Iterable[str]) -> str:
         masked = f" Names are shown as {NAME}, words that show a gender as {PERSON}." if self.masks_gender else ""
         text = mask_gender(shown, names) if self.masks_gender else shown
         lines = [

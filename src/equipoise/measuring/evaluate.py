@@ -7,11 +7,14 @@ What a reading leaves open may be sent to a judge: here stands which answers are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.detect import Detector, visible
 from equipoise.detect.detector import read_first_tokens
+from equipoise.probes.labelled import name_outcomes
 from equipoise.schema import (
     ANSWER,
     ATTEMPT,
@@ -25,7 +28,9 @@ from equipoise.schema import (
     SPECIFIED,
     STATUS,
     VERDICT,
+    Status,
     is_measured,
+    text_column,
 )
 
 ROWS_OF_SLICE = 5_000
@@ -102,19 +107,11 @@ def find_unread(probe: Probe, attempts: pl.DataFrame) -> pl.DataFrame:
     return attempts.filter(_needs_judge(probe, attempts, evaluate(probe.detector, attempts)))
 
 
-def ask_judge(probe: Probe, attempts: pl.DataFrame) -> list[str]:
-    """The prompt for the judge about each answer."""
-    assert probe.judge is not None
-    shown = attempts.select(visible(pl.col(ANSWER)))[ANSWER].to_list()
-    names = (
-        attempts.select(pl.col(probe.judge.names).cast(pl.String)).rows()
-        if probe.judge.names
-        else [()] * attempts.height
-    )
-    return [
-        probe.judge.ask(text, [name for name in known if name is not None])
-        for text, known in zip(shown, names, strict=True)
-    ]
+def find_labels(detector: Detector, answers: Sequence[str], prompts: pl.DataFrame | None = None) -> list[str]:
+    """What the detector says of each answer: a label, or nothing. `prompts` has the columns that it uses, if any."""
+    attempts = pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
+    evaluated = evaluate(detector, attempts if prompts is None else attempts.hstack(prompts))
+    return name_outcomes(detector, evaluated)
 
 
 def _needs_judge(probe: Probe, attempts: pl.DataFrame, evaluated: pl.DataFrame) -> pl.Series:

@@ -13,12 +13,12 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError, InputError
-from equipoise.measuring.accuracy import ExamResult
 from equipoise.measuring.marks import UNDECIDED, Mark, mark, say_silent
 from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.result import Result
 from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.models.chat.providers import reasoning_option
+from equipoise.probes.labelled import ExamResult
 from equipoise.runs.ask.events import describe_duration, retry_options
 from equipoise.runs.estimate import ProbeEstimate, expect_run
 from equipoise.runs.suites import find_size

@@ -17,9 +17,9 @@ from markupsafe import Markup
 
 from equipoise.detect import Detector
 from equipoise.errors import BadParameter, InputError, UnknownName
-from equipoise.measuring.cases import CONTRAST, with_contrast
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.result import ORIGINS
+from equipoise.report.cases import CONTRAST, with_contrast
 from equipoise.report.charts.drawing import colour_styles
 from equipoise.report.files import check_target, writing
 from equipoise.report.html.page import content_policy, make_environment, read_own

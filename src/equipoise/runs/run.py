@@ -16,12 +16,12 @@ from polars.exceptions import PolarsError
 import equipoise
 from equipoise.authoring import Probe
 from equipoise.errors import EquipoiseError, IntegrityError, ProbeError, UnknownName
-from equipoise.measuring.accuracy import ExamResult
 from equipoise.measuring.evaluate import evaluate, evaluate_judged
 from equipoise.measuring.measure import Batch, measure, measure_other_reading
 from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.result import ASKED, Audit, Result
 from equipoise.measuring.words import WordComparison, discover_words
+from equipoise.probes.labelled import ExamResult
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import ATTEMPTS, Provenance, StoredPlan

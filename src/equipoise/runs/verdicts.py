@@ -13,8 +13,8 @@ import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.errors import IntegrityError
-from equipoise.measuring.accuracy import ExamResult, grade_exam, set_exam
-from equipoise.measuring.evaluate import ask_judge, can_be_judged, find_unread
+from equipoise.measuring.evaluate import can_be_judged, find_unread
+from equipoise.probes.labelled import ExamResult, grade_exam, set_exam
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Pending
@@ -42,7 +42,8 @@ class Verdicts:
         for probe in self._probes:
             for unread in _find_unread(self._file, probe, self._retry):
                 pending = unread.filter(pl.col("ended").is_null())
-                questions = ask_judge(probe, pending)
+                assert probe.judge is not None
+                questions = probe.judge.ask(pending)
                 for (key, repetition), question in zip(pending.select(ATTEMPT).iter_rows(), questions, strict=True):
                     yield Pending(probe.name, key, repetition, question)
 

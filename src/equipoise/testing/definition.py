@@ -20,10 +20,10 @@ from equipoise.answers.files import read_python
 from equipoise.answers.score import score_tables
 from equipoise.assets import find_stored
 from equipoise.authoring import Card, Probe
-from equipoise.measuring.accuracy import find_kind, name_outcomes, read_labelled
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Result
+from equipoise.probes.labelled import find_kind, name_outcomes, read_labelled
 from equipoise.schema import ANSWER, EVALUATION_FAILED, ID, SPECIFIED, STATUS, Status, text_column, without_nan
 from equipoise.settings import Settings
 

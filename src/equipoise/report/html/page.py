@@ -18,10 +18,10 @@ from markupsafe import Markup
 from equipoise.assets import REGISTRY
 from equipoise.authoring import Card
 from equipoise.errors import InputError
-from equipoise.measuring.accuracy import describe_accuracy
 from equipoise.measuring.compare import SIGNIFICANCE, compare_audits
 from equipoise.measuring.result import SIMULATED, Result
 from equipoise.measuring.scatter import LEVEL
+from equipoise.probes.labelled import describe_accuracy
 from equipoise.report import text
 from equipoise.report.charts.drawing import colour_styles
 from equipoise.report.html import notes

@@ -10,9 +10,9 @@ import polars as pl
 from equipoise.assets import facts
 from equipoise.authoring import Evidence, Figure, Finding, Metric, Probe
 from equipoise.measuring.calling import running
-from equipoise.measuring.cases import CONTRAST, find_case, with_contrast
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
+from equipoise.report.cases import CONTRAST, find_case, with_contrast
 from equipoise.report.charts.drawing import Drawing
 from equipoise.report.charts.figures import Ranges, default_figures, draw_figures, draw_scale
 from equipoise.report.text import number_repeated

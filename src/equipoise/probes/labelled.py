@@ -27,11 +27,10 @@ import polars as pl
 
 from equipoise.authoring import Detector, Probe
 from equipoise.errors import InputError
-from equipoise.measuring.evaluate import ask_judge, evaluate
-from equipoise.schema import ANSWER, LABEL, STATUS, VERDICT, Status, text_column
+from equipoise.schema import ANSWER, LABEL, VERDICT, text_column
 
 FILE = "labelled.csv"
-FIGURES = Path(str(files("equipoise.measuring"))) / "reading_errors.json"
+FIGURES = Path(str(files("equipoise.probes"))) / "reading_errors.json"
 COUNTED = "letter"
 """The label of an answer in which a detector that counts words should count any."""
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
@@ -63,13 +62,6 @@ class Accuracy:
 def read_labelled(probe: Probe) -> list[Row]:
     """The rows of labelled.csv in the folder of a probe: answer, label, style. Without a file: none."""
     return list(csv.DictReader(io.StringIO(probe.card.read_beside(FILE), newline="")))
-
-
-def find_labels(detector: Detector, answers: Sequence[str], prompts: pl.DataFrame | None = None) -> list[str]:
-    """What the detector says of each answer: a label, or nothing. `prompts` has the columns that it uses, if any."""
-    attempts = pl.DataFrame([text_column(ANSWER, answers)]).with_columns(pl.lit(Status.OK.value).alias(STATUS))
-    evaluated = evaluate(detector, attempts if prompts is None else attempts.hstack(prompts))
-    return name_outcomes(detector, evaluated)
 
 
 def name_outcomes(detector: Detector, evaluated: pl.DataFrame) -> list[str]:
@@ -196,7 +188,7 @@ def set_exam(probe: Probe) -> list[ExamQuestion]:
     chosen = [row for _, of_kind in sorted(decided.items()) for row in of_kind[:size]]
     chosen += [row for _, of_label in sorted(others.items()) for row in of_label[: UNDECIDED // len(others)]]
     columns = [text_column(name, [row.get(name) or None for row in chosen]) for name in (ANSWER, *probe.judge.names)]
-    texts = ask_judge(probe, pl.DataFrame(columns))
+    texts = probe.judge.ask(pl.DataFrame(columns))
     return [
         ExamQuestion(probe=probe.name, number=number, label=row["label"], gender=_gender(row), text=text)
         for number, (row, text) in enumerate(zip(chosen, texts, strict=True), start=1)

@@ -10,17 +10,9 @@ from benchmarks.exchange import find_unequal
 from benchmarks.real import RealAnswers, find_real_answers
 
 from equipoise.authoring import Probe
-from equipoise.measuring import accuracy
-from equipoise.measuring.accuracy import (
-    FIGURES,
-    Accuracy,
-    compare_labels,
-    decided_label,
-    describe_accuracy,
-    find_labels,
-    read_labelled,
-)
-from equipoise.probes import find_probes, get_probe
+from equipoise.measuring.evaluate import find_labels
+from equipoise.probes import find_probes, get_probe, labelled
+from equipoise.probes.labelled import FIGURES, Accuracy, compare_labels, decided_label, describe_accuracy, read_labelled
 from labelling import label_rows
 
 LABELLED = [name for name, probe in find_probes().items() if read_labelled(probe)]
@@ -116,12 +108,12 @@ def test_what_counts_as_read_and_as_wrong(
 def test_the_error_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     probe = get_probe("jobs_lum")
     counts = {"answers": 1_200, "models": 12, "read": 600, "wrong": 30, "flips": 0}
-    monkeypatch.setattr(accuracy, "read_figures", lambda: {probe.detector.title: counts})
+    monkeypatch.setattr(labelled, "read_figures", lambda: {probe.detector.title: counts})
     assert describe_accuracy(probe) == (
         f"Of 1,200 answers of 12 real models, labelled by hand, the careful reading ({probe.detector.title}) read 600 "
         "(50%), and 30 of these wrongly (5%; none as the opposite)."
     )
-    monkeypatch.setattr(accuracy, "read_figures", dict)
+    monkeypatch.setattr(labelled, "read_figures", dict)
     assert "has not been measured on answers of real models" in describe_accuracy(probe)
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from scipy.stats import fisher_exact
 
-from equipoise.measuring.accuracy import MOST_FLIPS, fisher, grade_exam, set_exam
 from equipoise.probes import find_probes, get_probe
+from equipoise.probes.labelled import MOST_FLIPS, fisher, grade_exam, set_exam
 
 JUDGED = [name for name, probe in find_probes().items() if probe.judge]
 

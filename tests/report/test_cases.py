@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise.measuring.cases import CONTRAST, find_case, with_contrast
 from equipoise.probes import get_probe
+from equipoise.report.cases import CONTRAST, find_case, with_contrast
 from equipoise.schema import GENDER, ID, ITEM, LABEL
 
 
