@@ -44,10 +44,11 @@ def test_the_arithmetic_of_the_four_fifths_rule() -> None:
     assert table.unfair
 
 
-def test_matched_sets_are_exchanged_within() -> None:
+def test_matched_sets_scatter_together() -> None:
     """If men and women of a pair always get the same answer, a fair model shows exactly 1."""
     same = table_of([(["f", "m"], [1, 1], [1, 1], 30), (["f", "m"], [1, 1], [0, 0], 70)])
-    assert (same.fair, same.lowest.p, same.unfair) == (1.0, 1.0, False)
+    assert same.fair == pytest.approx(1.0, abs=1e-6)
+    assert (same.lowest.p, same.unfair) == (1.0, False)
     # Eight pairs that all favour one side: a fair model has all on one side in 2 of 256 studies.
     sided = table_of([(["f", "m"], [1, 1], [0, 1], 8)])
     assert sided.lowest.impact_ratio == 0.0
@@ -62,7 +63,7 @@ def test_nobody_selected() -> None:
     assert table.to_dict()["categories"][0]["impact_ratio"] is None
 
 
-def test_sets_of_different_sizes_are_not_exchanged() -> None:
+def test_sets_may_lack_a_category() -> None:
     table = table_of([(["f", "m"], [1, 1], [0, 1], 20), (["f"], [1], [1], 5)])
     assert rates(table) == {"f": (25, 5, 0.2), "m": (20, 20, 1.0)}
 

@@ -5,25 +5,25 @@ one row with a weight. A set lies inside an item, or spans several items. The co
 weights as soon as the item is there; those of the second stay by set, until all items are there.
 
 The impact ratio of a category is its selection rate over the highest one. The lowest of several is below 1 for a fair
-model, too, and the more so the fewer are selected: so it stands beside what a fair model shows. A fair model is one for
-which people of different categories could be exchanged within a set, and whole sets between categories that never meet
-in one. All of this is about these names: a model that likes some names better than others, whatever their gender, can
-differ between categories by the names that stand for them.
+model, too, and the more so the fewer are selected: so it stands beside what a fair model shows, which selects all
+categories at one rate. How far rates then scatter together follows from the influences of the sets, as everywhere. All
+of this is about these names: a model that likes some names better than others, whatever their gender, can differ
+between categories by the names that stand for them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, get_type_hints
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from equipoise.authoring import LABEL, Array, Grouping, Parameters, Probe, share
 from equipoise.measuring.calling import running
+from equipoise.measuring.scatter import Spread, draw_normal
 from equipoise.measuring.summarise import WEIGHT, with_reading
 from equipoise.schema import ITEM, without_nan
 
@@ -35,11 +35,6 @@ FOUR_FIFTHS = 0.8
 """Below this impact ratio, 29 CFR 1607.4 D takes a selection rate as evidence of adverse impact."""
 SIGNIFICANCE = 0.05
 """An impact ratio is called unfair only if a fair model of the same size would look as bad no more often than this."""
-DRAWS = 1_000
-"""Of fair models, from a fixed seed."""
-MAX_DRAWS = 2_000_000
-"""How many random numbers are drawn at a time."""
-Weights = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,15 +115,15 @@ def make_table(by: str, counts: pl.DataFrame) -> SelectionTable:
     members = counts.with_row_index("set").explode(CATEGORIES, APPLICANTS, SELECTED)
     categories = members[CATEGORIES].unique().sort()
     places = members[CATEGORIES].replace_strict(categories, range(len(categories)), return_dtype=pl.Int64)
-    sets, weight = np.zeros((2, counts.height, len(categories))), counts[WEIGHT].to_numpy()
+    sets, weight = np.zeros((2, counts.height, len(categories))), counts[WEIGHT].to_numpy().astype(np.float64)
     sets[:, members["set"].to_numpy(), places.to_numpy()] = members.select(APPLICANTS, SELECTED).to_numpy().T
     applicants, selected = weight @ sets
     rates = selected / applicants
     best = int(np.argmax(rates))
     ratios = share(rates, np.broadcast_to(rates[best], rates.shape))
     reaches = _ratio_reaches(sets, weight, best)
-    fair = _draw_fair(sets, weight, np.random.default_rng(0)) if len(categories) > 1 else np.ones(DRAWS)
-    as_low = [(1 + (fair <= ratio + 1e-12).sum()) / (1 + len(fair)) for ratio in ratios]
+    fair = _draw_fair(sets, weight)
+    as_low = [(1 + (fair <= ratio + 1e-9).sum()) / (1 + len(fair)) for ratio in ratios]
     columns = {
         "category": categories,
         "applicants": applicants.astype(np.int64),
@@ -147,7 +142,7 @@ def make_table(by: str, counts: pl.DataFrame) -> SelectionTable:
     )
 
 
-def _ratio_reaches(sets: Array, weight: Weights, best: int) -> Array:
+def _ratio_reaches(sets: Array, weight: Array, best: int) -> Array:
     """How many times as high as the ratio of rates, and as low, its interval reaches: exp(1.96 se) of its logarithm.
 
     The influence of a set on the logarithm of a rate r is (selected - r applicants) / (r Σ applicants), with half a yes
@@ -161,53 +156,22 @@ def _ratio_reaches(sets: Array, weight: Weights, best: int) -> Array:
     unknown = ((1 - rates) ** 2 + rates**2) / 2 / (rates * whole) ** 2
     variance = weight @ (z - z[:, best : best + 1]) ** 2
     variance += np.where(np.arange(len(rates)) == best, 0.0, unknown + unknown[best])
-    number = max(float(weight.sum()), 2.0)
+    number = max(weight.sum(), 2.0)
     return np.asarray(np.exp(1.959964 * np.sqrt(variance * number / (number - 1))))
 
 
-def _draw_fair(sets: Array, weight: Weights, rng: np.random.Generator) -> Array:
-    """The lowest impact ratios of a fair model: categories exchanged within sets, and sets between blocks.
+def _draw_fair(sets: Array, weight: Array) -> Array:
+    """The lowest impact ratios of fair models: their rates are that of all, and scatter by what each set adds to them.
 
-    A block holds the sets in which the same categories meet. Within a set the categories are moved round by a random
-    number of places, applicants and selected together. Sets are exchanged between blocks (races, say, that never meet
-    in one) if they are of the same size.
+    A set adds z = (selected - r applicants) / Σ applicants to the rate of each category, with r the rate of all.
     """
-    meeting = [tuple(np.flatnonzero(row)) for row in sets[0]]
-    blocks = [
-        (list(places), [number for number, here in enumerate(meeting) if here == places])
-        for places in sorted(set(meeting))
-    ]
-    same_size = len({len(places) for places, _ in blocks}) == 1
-    pools = [blocks] if same_size else [[block] for block in blocks]
-    step = max(1, MAX_DRAWS // max(int(np.count_nonzero(sets[0])), 1))
-    ratios = []
-    for start in range(0, DRAWS, step):
-        size = min(step, DRAWS - start)
-        totals = np.zeros((2, size, sets.shape[2]))
-        for pool in pools:
-            counts = np.concatenate([sets[:, members][:, :, places] for places, members in pool], axis=1)
-            width = counts.shape[2]
-            # moved[part, set, move, category]: the counts of each set after each possible move.
-            moved = np.stack([np.roll(counts, move, axis=2) for move in range(width)], axis=2)
-            shared = _share_out([weight[members] for _, members in pool], size, rng)
-            for (places, _), drawn in zip(pool, shared, strict=True):
-                moves = rng.multinomial(drawn, np.full(width, 1 / width))
-                totals[:, :, places] += np.einsum("rsm,psmc->prc", moves, moved, optimize=True)
-        rates = share(totals[1], totals[0])
-        ratios.append(share(np.nanmin(rates, axis=1), np.nanmax(rates, axis=1)))
-    found = np.concatenate(ratios)
-    return found[~np.isnan(found)]
-
-
-def _share_out(weights: list[Weights], replicates: int, rng: np.random.Generator) -> Iterator[Weights]:
-    """For each block how many of each set of the pool fall to it, if sets are dealt out at random: replicate, set."""
-    left = np.tile(np.concatenate(weights), (replicates, 1))
-    for weight in weights[:-1]:
-        wanted = int(weight.sum())
-        drawn = np.stack([rng.multivariate_hypergeometric(row, wanted, method="marginals") for row in left])
-        left -= drawn
-        yield drawn
-    yield left
+    applicants, selected = weight @ sets
+    rate = selected.sum() / applicants.sum()
+    number = weight.sum()
+    z = np.sqrt(number / max(number - 1, 1.0)) * (sets[1] - rate * sets[0]) / applicants
+    rates = np.maximum(rate + draw_normal(Spread(z, weight).covariance()), 0.0)
+    ratios = share(rates.min(axis=1), rates.max(axis=1))
+    return ratios[~np.isnan(ratios)]
 
 
 def count_selections(probe: Probe, answers: pl.DataFrame, parameters: Parameters) -> dict[Grouping, pl.DataFrame]:
