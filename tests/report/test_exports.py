@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 import equipoise
 from equipoise.errors import InputError, IntegrityError, UnknownName
 from equipoise.report import exports
+from equipoise.report.words import compare_words
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, METRICS_TABLE, PROMPT, REPETITION, STATUS
 
@@ -55,7 +56,7 @@ def test_words_of_letters_and_none_of_other_probes(run: Run, one: Run, tmp_path:
     with pytest.raises(InputError, match="No words are compared by hiring_an, jobs_lum"):
         equipoise.export(run, tmp_path / "words.csv", what="words")
     equipoise.export(one, tmp_path / "words.csv", what="words")
-    table, words = pl.read_csv(tmp_path / "words.csv"), one.words("business_vocabulary")
+    table, words = pl.read_csv(tmp_path / "words.csv"), compare_words(one, "business_vocabulary")
     assert table.columns[:6] == ["model", "probe", "word", "first", "second", "side"]
     assert words is not None
     assert table["word"].to_list() == words.table["word"].to_list()

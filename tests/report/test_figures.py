@@ -18,6 +18,7 @@ from equipoise.report.charts.drawing import WIDTH, Drawing
 from equipoise.report.charts.figures import FEWEST_ITEMS, draw_figures
 from equipoise.report.html.page import render, worst_findings
 from equipoise.report.html.sections import build_sections, gather_evidence
+from equipoise.report.words import compare_words
 from equipoise.runs.run import Run
 from equipoise.schema import Estimate
 from report.fakes import alone, change
@@ -92,7 +93,7 @@ def test_counts_of_hiring_are_those_of_the_answers(one: Run) -> None:
 
 def test_words_that_differ_between_letters_for_women_and_men(one: Run) -> None:
     run = alone(one, "business_vocabulary")
-    read = run.words("business_vocabulary")
+    read = compare_words(run, "business_vocabulary")
     assert read is not None
     assert read.sides == ("men", "women")
     assert not {"she", "he", "her", "his"} & {*read.found["word"]}

@@ -23,6 +23,7 @@ from equipoise.report.text import (
     shorten_prompts,
     typeset_number,
 )
+from equipoise.report.words import compare_words
 from equipoise.runs.run import Run
 
 
@@ -71,7 +72,7 @@ def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: Run) -> None
 
 
 def test_words_that_differ_are_said_in_a_line(one: Run) -> None:
-    words = one.words("business_vocabulary")
+    words = compare_words(one, "business_vocabulary")
     assert words is not None
     (line,) = describe_typical_words(words)
     assert re.match(r"words more for men: \w.*; more for women: \w.* \(\d+ of \d+ words, at most 5%", line)

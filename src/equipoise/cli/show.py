@@ -45,6 +45,7 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False) -> None:
     """Print a run: its state, its marks, and before them all the results of each probe if wanted."""
     from equipoise.report import text as texts
     from equipoise.report.terminal import results
+    from equipoise.report.words import compare_words
 
     if as_json:
         print_json("run/1", _describe(run))
@@ -55,7 +56,7 @@ def print_run(run: Run, *, as_json: bool, everything: bool = False) -> None:
         for line in (
             *texts.describe_numbers(run, result),
             *texts.describe_other_reading(run.other_reading(name)),
-            *texts.describe_typical_words(run.words(name)),
+            *texts.describe_typical_words(compare_words(run, name)),
         ):
             console.print(printable_line(line), style="dim")
         console.print()
@@ -124,5 +125,7 @@ def _describe_asked(model: str, states: Mapping[Status, int], usage: tuple[int, 
 
 def _describe_readings(run: Run, probe: str) -> dict[str, Any]:
     """What stands beside a result: the other reading and the words that differ."""
-    other, words = run.other_reading(probe), run.words(probe)
+    from equipoise.report.words import compare_words
+
+    other, words = run.other_reading(probe), compare_words(run, probe)
     return {"other_reading": other and other.to_dict(), "words": words and words.to_dict()}

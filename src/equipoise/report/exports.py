@@ -16,6 +16,7 @@ from equipoise.measuring.result import Audit
 from equipoise.measuring.selection import tabulate_selection
 from equipoise.report import every_eval_ever
 from equipoise.report.files import writing
+from equipoise.report.words import compare_words
 from equipoise.runs.file.values import ATTEMPTS
 from equipoise.runs.finished import RunSource, open_run
 from equipoise.runs.run import Run
@@ -104,7 +105,7 @@ def _tabulate_results(run: Run, what: str, names: list[str]) -> pl.DataFrame:
         return Audit({name: run.result(name) for name in names}, model=run.model).to_frame()
     if what == "selection":
         return pl.concat([tabulate_selection(name, run.result(name).selection) for name in names])
-    found = {name: comparison for name in names if (comparison := run.words(name))}
+    found = {name: comparison for name in names if (comparison := compare_words(run, name))}
     if not found:
         raise InputError(f"No words are compared by {', '.join(names)}.")
     tables = []

@@ -16,9 +16,9 @@ from equipoise.errors import EquipoiseError, InputError
 from equipoise.measuring.marks import UNDECIDED, Mark, mark, say_silent
 from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.result import Result
-from equipoise.measuring.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.models.chat.providers import reasoning_option
 from equipoise.probes.labelled import ExamResult
+from equipoise.report.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.runs.ask.events import describe_duration, retry_options
 from equipoise.runs.estimate import ProbeEstimate, expect_run
 from equipoise.runs.suites import find_size

@@ -20,7 +20,6 @@ from equipoise.measuring.evaluate import evaluate, evaluate_judged
 from equipoise.measuring.measure import Batch, measure, measure_other_reading
 from equipoise.measuring.plan import Setup, plan
 from equipoise.measuring.result import ASKED, Audit, Result
-from equipoise.measuring.words import WordComparison, discover_words
 from equipoise.probes.labelled import ExamResult
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
@@ -216,10 +215,6 @@ class Run:
     def other_reading(self, probe: str) -> Result | None:
         """The result by the probe's other reading; its coverage counts the answers that the two read differently."""
         return measure_other_reading(self.setup(probe), partial(self.transcript_batches, probe))
-
-    def words(self, probe: str) -> WordComparison | None:
-        """The words that differ between the arms, tested; None for a probe that does not ask for them."""
-        return discover_words(self.setup(probe).probe, self.transcript_batches(probe))
 
     def setup(self, probe: str) -> Setup:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""

@@ -27,6 +27,7 @@ from equipoise.report.charts.drawing import colour_styles
 from equipoise.report.html import notes
 from equipoise.report.html.pieces import split_text
 from equipoise.report.html.sections import RankedFinding, Section, build_sections, name_models
+from equipoise.report.words import compare_words
 from equipoise.runs.run import Run
 
 FEW = 4
@@ -104,6 +105,7 @@ def make_environment() -> Environment:
         "text": text,
         "split_text": split_text,
         "describe_accuracy": describe_accuracy,
+        "compare_words": compare_words,
         "level": LEVEL,
         "significance": SIGNIFICANCE,
     }

@@ -26,6 +26,7 @@ import polars as pl
 
 from equipoise.authoring import Array, Probe, visible
 from equipoise.measuring.scatter import divide, number_values, sum_rows
+from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, PROMPT, is_measured
 
 FALSE_DISCOVERIES = 0.05
@@ -77,6 +78,11 @@ class WordComparison:
             "tested": self.table.height,
             "words": self.found.to_dicts(),
         }
+
+
+def compare_words(run: Run, probe: str) -> WordComparison | None:
+    """The words that differ between the arms of a probe, in the answers of a run."""
+    return discover_words(run.setup(probe).probe, run.transcript_batches(probe))
 
 
 def discover_words(probe: Probe, parts: Iterable[pl.DataFrame]) -> WordComparison | None:

@@ -11,8 +11,8 @@ import pytest
 import equipoise
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.plan import plan
-from equipoise.measuring.words import FALSE_DISCOVERIES, MIN_UNITS, WordComparison, compare_counts, discover_words
 from equipoise.probes import get_probe
+from equipoise.report.words import FALSE_DISCOVERIES, MIN_UNITS, WordComparison, compare_counts, discover_words
 from equipoise.schema import ANSWER, STATUS, Status
 
 SIDES = ("male", "female")
