@@ -72,7 +72,7 @@ def take_runs(
         truth = find_truth(world, expect_total(world, chance, asking))
         drawn = min(1.0, asking.items / world.items.height) if asking.repetitions > 1 else 0.0
         for cells, table in simulate_runs(world, chance, asking, here, rng):
-            yield cells, table, estimate_cells(world.probe, cells, world.planned.parameters, drawn=drawn), truth
+            yield cells, table, estimate_cells(cells, drawn=drawn), truth
 
 
 def covers(found: Estimate, truth: float) -> bool:
@@ -129,7 +129,7 @@ def study_coverage(kind: str, study: str, model: str, asking: Asking, runs: int)
 
 def plain_widths(world: World, cells: CellTable) -> dict[str, float]:
     """The widths of intervals without an unknown item and t: 2 · 1.96 √V, for metrics that are no range."""
-    found = linearise(world.probe, replace(cells, mass=1e-12), world.planned.parameters)
+    found = linearise(replace(cells, mass=1e-12))
     widths = dict(zip(found.names, 2 * 1.959964 * np.sqrt(found.scatter().variance()), strict=True))
     marked = [metric for metric in world.probe.all_metrics() if metric.bands]
     return {metric.name: widths[metric.name] for metric in marked if not metric.range_of and not metric.distance_of}
@@ -162,8 +162,9 @@ def study_clusters(study: str, model: str, asking: Asking, runs: int) -> list[Ro
     def outcomes() -> Iterator[Outcome]:
         for chance in chances:
             rows = draw_rows(world, chance, sample_items(world, asking, 1, rng)[0], asking, rng)
-            found = estimate_cells(probe, prepare_cells(probe, rows, parameters), parameters)
-            wide = generalise(probe, rows, {MetricKey(name): each for name, each in found.items()}, parameters)
+            cells = prepare_cells(probe, rows, parameters)
+            found = estimate_cells(cells)
+            wide = generalise(cells, rows, {MetricKey(name): each for name, each in found.items()})
             wider = {name: replace(found[name], low=each.low, high=each.high) for name, each in wide.items()}
             yield wider, mark_all(world, wider), truth
 
@@ -182,7 +183,7 @@ def study_tests(kind: str, study: str, model: str, asked: Sequence[Asking], runs
         ]
         for number in range(here):
             own = np.arange(number * size, (number + 1) * size)
-            found = compare_cells(world.probe, [side.take(own) for side in sides], world.planned.parameters)
+            found = compare_cells([side.take(own) for side in sides])
             counts = {name: count + (found[name].p < 0.05) for name, count in counts.items()}
     about = {"kind": kind, "study": study, "model": model, "items": asked[0].items, "runs": runs}
     return [{**about, "metric": name, "rejected": count / runs} for name, count in counts.items()]
@@ -213,7 +214,7 @@ def study_looks(study: str, model: str, items: int, runs: int) -> list[Row]:
             for look, size in enumerate(sizes, 1):
                 own, counts = np.unique(shuffled[:size], return_counts=True)
                 some = replace(cells.take(own), weight=counts)
-                found = estimate_cells(world.probe, some, world.planned.parameters, look_level(sizes, size))
+                found = estimate_cells(some, look_level(sizes, size))
                 marks = {name: mark(own, found[name]) for name, own in bands.items()}
                 sure = all(each is not None and each.certain for each in marks.values())
                 if sure or look == len(sizes):

@@ -16,11 +16,11 @@ import pytest
 import equipoise
 from equipoise.authoring import Bands, Totals
 from equipoise.measuring.bounds import bound_metrics
-from equipoise.measuring.interval import estimate_groups, measure_totals
-from equipoise.measuring.summarise import cells, item_rows, statistics
+from equipoise.measuring.interval import estimate_cells, measure_totals, prepare_cells
+from equipoise.measuring.summarise import cells, is_answered, item_rows, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_numbers
-from equipoise.schema import ID, ITEM, LABEL, STATUS, MetricKey, Status
+from equipoise.schema import ID, ITEM, LABEL, STATUS, Status
 from measuring.order_probe import ORDER_PROBE, ORDERS
 
 BANDS = Bands(limits=(0.05, 0.15, 0.5))
@@ -39,8 +39,9 @@ def summarised(attempts: Sequence[Attempt]) -> pl.DataFrame:
 
 
 def measure_values(attempts: Sequence[Attempt]) -> dict[str, float]:
-    estimates = estimate_groups(PROBE, summarised(attempts), {"seed": 0})
-    return {name: estimates[MetricKey(name)].value for name in METRICS}
+    table = summarised(attempts).filter(is_answered(PROBE))
+    estimates = estimate_cells(prepare_cells(PROBE, table, {"seed": 0}))
+    return {name: estimates[name].value for name in METRICS}
 
 
 def fill_in(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:

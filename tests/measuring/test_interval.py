@@ -13,9 +13,9 @@ from scipy.stats import beta, linregress, t
 
 import equipoise
 from equipoise import Probe, Result
-from equipoise.measuring.interval import LEAST_ITEMS, estimate_groups
+from equipoise.measuring.interval import LEAST_ITEMS, estimate_cells, estimate_groups, prepare_cells
 from equipoise.measuring.scatter import student_quantile
-from equipoise.measuring.summarise import cells, item_rows, merge_cells
+from equipoise.measuring.summarise import cells, is_answered, item_rows, merge_cells
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Estimate, MetricKey, Status, text_column
 
 SILENT = -math.log(0.025)
@@ -37,7 +37,8 @@ def score_rate(yes: int, n: int) -> Estimate:
 def measured(probe: Probe, answers: pl.DataFrame, parameters: Any) -> dict[MetricKey, Estimate]:
     """The metrics of prompts with labels."""
     rows = item_rows(probe, answers.with_columns(pl.lit(Status.OK.value).alias(STATUS)))
-    return estimate_groups(probe, cells(rows), parameters)
+    table = cells(rows).filter(is_answered(probe))
+    return estimate_groups(prepare_cells(probe, table, parameters), table, table)
 
 
 def test_equal_rows_are_one_cell_and_parts_add_up() -> None:
@@ -205,8 +206,7 @@ def test_a_stratum_with_one_item_has_no_interval() -> None:
     whole = score_in_turn("gest_creative", ["He.", "She.", "She."], corpus="mottos", sample=32)
     rows = item_rows(whole.setup.probe, whole.evaluated)
     table = cells(rows[1:])
-    found = estimate_groups(whole.setup.probe, table, whole.parameters)
-    rate = found[MetricKey("masculine_rate")]
+    rate = estimate_cells(prepare_cells(whole.setup.probe, table, whole.parameters))["masculine_rate"]
     assert (rate.n, math.isnan(rate.value), math.isnan(rate.low)) == (1, False, True)
     assert not math.isnan(whole.metrics["masculine_rate"].low)
 

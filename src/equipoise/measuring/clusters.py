@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array, Parameters, Probe
-from equipoise.measuring.interval import CellTable, Linearised, linearise, make_estimate, prepare_cells
+from equipoise.authoring import Array
+from equipoise.measuring.interval import CellTable, Linearised, linearise, make_estimate
 from equipoise.measuring.scatter import LEVEL, draw_normal, number_values, student_quantile, sum_rows
-from equipoise.measuring.summarise import WEIGHT, is_answered, statistics, without_clusters
+from equipoise.measuring.summarise import WEIGHT, statistics
 from equipoise.schema import ITEM, Estimate, MetricKey
 
 FEW_CLUSTERS = 10
@@ -45,21 +45,15 @@ class Generalisation:
 
 
 def generalise(
-    probe: Probe,
-    table: pl.DataFrame,
-    estimates: Mapping[MetricKey, Estimate],
-    parameters: Parameters,
-    level: float = LEVEL,
+    cells: CellTable, table: pl.DataFrame, estimates: Mapping[MetricKey, Estimate], level: float = LEVEL
 ) -> dict[str, Generalisation]:
-    """The intervals of the marked metrics for prompts like these, by cells with their clusters.
+    """The intervals of the marked metrics for prompts like these; `table` has the same items with their clusters.
 
     Without clusters, each item is a cluster of its own.
     """
-    table = table.filter(is_answered(probe))
-    cells = prepare_cells(probe, without_clusters(probe, table), parameters)
-    found = linearise(probe, cells, parameters)
+    probe, found = cells.probe, linearise(cells)
     # What is not a number makes the metric not computable, whatever its clusters are.
-    columns = np.nan_to_num(statistics(probe, table, parameters).to_numpy(), posinf=0.0, neginf=0.0)
+    columns = np.nan_to_num(statistics(probe, table, cells.parameters).to_numpy(), posinf=0.0, neginf=0.0)
     z = columns @ found.gradient * table[WEIGHT].to_numpy()[:, None]
     sums = {name: sum_rows(z, number_values(table[name])) for name in probe.clusters}
     counts = {name: len(groups) for name, groups in sums.items()} or {ITEM: int(found.items)}

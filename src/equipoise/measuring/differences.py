@@ -19,7 +19,7 @@ from enum import StrEnum
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array, Bands, Metric, Parameters, Probe
+from equipoise.authoring import Array, Bands, Metric
 from equipoise.measuring.interval import CellTable, Linearised, differentiate, has_enough, linearise, prepare_cells
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.scatter import DRAWS, LEVEL, Spread, draw_normal
@@ -72,18 +72,18 @@ def paired_differences(setup: Setup, first: pl.DataFrame, second: pl.DataFrame) 
     pairs = pairs.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT)).sort(pl.exclude(WEIGHT))
     seconds = pairs.select(*(pl.col(f"second.{name}").alias(name) for name in names), WEIGHT)
     sides = [prepare_cells(probe, side, parameters) for side in (pairs.select(*names, WEIGHT), seconds)]
-    return compare_cells(probe, sides, parameters)
+    return compare_cells(sides)
 
 
-def compare_cells(probe: Probe, sides: Sequence[CellTable], parameters: Parameters) -> dict[str, MetricComparison]:
+def compare_cells(sides: Sequence[CellTable]) -> dict[str, MetricComparison]:
     """Compare two tables of cells of the same items."""
-    found = [linearise(probe, side, parameters) for side in sides]
+    found = [linearise(side) for side in sides]
     scale = np.maximum(found[0].scale, found[1].scale)
     found = [replace(side, scale=scale) for side in found]
-    signed = _signed_metrics(found, _common_influences(probe, sides, parameters), sides)
+    signed = _signed_metrics(found, _common_influences(sides), sides)
     different = int(sides[0].weight[(sides[0].columns != sides[1].columns).any(axis=1)].sum())
     differences = {}
-    for metric in probe.all_metrics():
+    for metric in sides[0].probe.all_metrics():
         first, second = (float(side.values[side.names.index(metric.name)]) for side in found)
         differences[metric.name] = MetricComparison(
             metric=metric.name,
@@ -96,7 +96,7 @@ def compare_cells(probe: Probe, sides: Sequence[CellTable], parameters: Paramete
     return differences
 
 
-def _common_influences(probe: Probe, sides: Sequence[CellTable], parameters: Parameters) -> list[Array]:
+def _common_influences(sides: Sequence[CellTable]) -> list[Array]:
     """The influences on both sides at the totals that they have if there is no difference.
 
     An item that was answered as often in both runs has the mean of what was said; any other its own. What was said is
@@ -110,7 +110,7 @@ def _common_influences(probe: Probe, sides: Sequence[CellTable], parameters: Par
     influences = []
     for side in sides:
         base: Array = side.weight.astype(np.float64) @ np.where(alike[:, None], middle, side.columns)
-        influences.append(side.columns @ differentiate(probe, side.names, base, parameters)[1])
+        influences.append(side.columns @ differentiate(side.probe, side.names, base, side.parameters)[1])
     return influences
 
 

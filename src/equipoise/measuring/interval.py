@@ -35,7 +35,7 @@ from equipoise.authoring import Array, Metric, Parameters, Probe, Totals, share
 from equipoise.measuring.calling import running
 from equipoise.measuring.outcomes import ATTEMPTS, possible_outcomes
 from equipoise.measuring.scatter import LEVEL, Spread, divide
-from equipoise.measuring.summarise import WEIGHT, is_answered, stack_columns, statistics
+from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
 from equipoise.schema import NEITHER, Estimate, MetricKey
 
 LEAST_ITEMS = 20
@@ -55,6 +55,8 @@ Places = NDArray[np.int64]
 class CellTable:
     """Cells ready to be measured: columns to be totalled, weights, and what an unknown item could have said."""
 
+    probe: Probe
+    parameters: Parameters
     names: Sequence[str]
     columns: Array
     weight: NDArray[np.int64]
@@ -81,6 +83,10 @@ class CellTable:
             outcomes=self.outcomes[:, places],
             said=self.said[:, :, places],
         )
+
+    def share_of(self, population: int | None) -> float:
+        """The share of a population of items that is there; 0 where that is not known."""
+        return min(1.0, int(self.weight.sum()) / population) if population else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +156,8 @@ def prepare_cells(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
     said = [[table[f"{arm}{label}"].to_numpy() for label in labels] for arm in arms]
     belongs = np.array([[[way[arm] == label for way in ways] for label in labels] for arm in arms], dtype=np.float64)
     return CellTable(
+        probe=probe,
+        parameters=parameters,
         names=columns.columns,
         columns=columns.to_numpy(),
         weight=table[WEIGHT].to_numpy(),
@@ -172,8 +180,9 @@ def _count_words(probe: Probe, table: pl.DataFrame) -> float:
     return float(found) / (items * len(pairs)) if items else 0.0
 
 
-def linearise(probe: Probe, cells: CellTable, parameters: Parameters) -> Linearised:
+def linearise(cells: CellTable) -> Linearised:
     """The metrics of cells, and the influence of each cell on them."""
+    probe, parameters = cells.probe, cells.parameters
     names = [metric.name for metric in probe.all_metrics()]
     weight = cells.weight.astype(np.float64)
     counted = weight * cells.decided
@@ -214,44 +223,30 @@ def differentiate(probe: Probe, names: Sequence[str], total: Array, parameters: 
 
 
 def estimate_groups(
-    probe: Probe,
-    table: pl.DataFrame,
-    parameters: Parameters,
-    *,
-    planned: pl.DataFrame | None = None,
-    level: float = LEVEL,
-    population: int | None = None,
+    cells: CellTable, rows: pl.DataFrame, planned: pl.DataFrame, level: float = LEVEL, drawn: float = 0.0
 ) -> dict[MetricKey, Estimate]:
-    """Every metric of all items and of each group of each slice; groups are those that were planned, or else found.
-
-    `population` is how many items there are to be asked about, where each was asked several times.
-    """
-    answered = table.filter(is_answered(probe))
-    cells = prepare_cells(probe, answered, parameters)
-    drawn = min(1.0, int(cells.weight.sum()) / population) if population else 0.0
-    groups: dict[tuple[str | None, str | None], Places] = {(None, None): np.arange(answered.height)}
-    for column in probe.slices:
-        for value in (answered if planned is None else planned)[column].drop_nulls().unique().sort():
-            groups[column, str(value)] = np.flatnonzero((answered[column] == value).fill_null(value=False).to_numpy())
+    """Every metric of all items and of each group of each slice that was planned; `rows` are those of the cells."""
+    groups: dict[tuple[str | None, str | None], Places] = {(None, None): np.arange(rows.height)}
+    for column in cells.probe.slices:
+        for value in planned[column].drop_nulls().unique().sort():
+            groups[column, str(value)] = np.flatnonzero((rows[column] == value).fill_null(value=False).to_numpy())
     return {
         MetricKey(name, column, group): estimate
         for (column, group), members in groups.items()
-        for name, estimate in estimate_cells(probe, cells.take(members), parameters, level, drawn).items()
+        for name, estimate in estimate_cells(cells.take(members), level, drawn).items()
     }
 
 
-def estimate_cells(
-    probe: Probe, cells: CellTable, parameters: Parameters, level: float = LEVEL, drawn: float = 0.0
-) -> dict[str, Estimate]:
+def estimate_cells(cells: CellTable, level: float = LEVEL, drawn: float = 0.0) -> dict[str, Estimate]:
     """Every metric of these cells with its interval.
 
     `drawn` is the share of all items that is there, where each was asked several times; else 0.
     """
-    found = linearise(probe, cells, parameters)
+    found = linearise(cells)
     scatter, answers = _blend_wavering(found, cells, drawn)
     blended, plain = (scatter.reach(level), answers), (found.scatter().reach(level), 1.0)
     down, up = _silent_reach(found, found.z, found.outcomes, level)
-    metrics = {metric.name: metric for metric in probe.all_metrics()}
+    metrics = {metric.name: metric for metric in cells.probe.all_metrics()}
 
     def estimate(metric: Metric) -> Estimate:
         place = found.names.index(metric.name)

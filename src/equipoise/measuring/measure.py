@@ -7,19 +7,20 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
-from equipoise.authoring import Parameters, Probe
+from equipoise.authoring import Probe
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import generalise
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.interval import estimate_groups
+from equipoise.measuring.interval import Places, estimate_cells, estimate_groups, prepare_cells
 from equipoise.measuring.marks import look_level, mark_metrics
 from equipoise.measuring.plan import Setup, count_population
 from equipoise.measuring.result import NOTHING_MATCHED, Matching, Result
 from equipoise.measuring.scatter import LEVEL
 from equipoise.measuring.selection import count_selections, fold_selections
-from equipoise.measuring.summarise import WEIGHT, cells, is_answered, item_rows, merge_cells, without_clusters
+from equipoise.measuring.summarise import cells, is_answered, item_rows, merge_cells, without_clusters
 from equipoise.schema import (
     EVALUATION_FAILED,
     FOR_JUDGE,
@@ -29,8 +30,6 @@ from equipoise.schema import (
     PROMPT,
     READ_DIFFERENTLY,
     STATUS,
-    Estimate,
-    MetricKey,
     Status,
     is_measured,
 )
@@ -80,20 +79,22 @@ def measure(
     level = look_level(looks, setup.drawn or 0) if looks else LEVEL
     population = count_population(setup) if setup.repetitions > 1 else None
     folded = without_clusters(probe, table)
-    estimates = estimate_groups(
-        probe, folded, parameters, planned=pl.concat(slices), level=level, population=population
-    )
-    whole_items = _estimate_whole_items(probe, folded, parameters, level=level, population=population)
+    rows = folded.filter(is_answered(probe))
+    prepared = prepare_cells(probe, rows, parameters)
+    estimates = estimate_groups(prepared, rows, pl.concat(slices), level, prepared.share_of(population))
+    whole = prepared.take(_find_whole_items(probe, rows))
+    of_whole = estimate_cells(whole, level, whole.share_of(population)) if len(whole.weight) else {}
+    clustered = table.filter(is_answered(probe)) if probe.clusters else rows
     bounds = bound_metrics(probe, folded, parameters, level)
     return Result(
         setup=setup,
         estimates=estimates,
-        items=int(folded.filter(is_answered(probe))[WEIGHT].sum()),
-        whole_items=whole_items,
+        items=int(prepared.weight.sum()),
+        whole_items={name: of_whole[name] for name in probe.marked_metrics() if of_whole},
         level=level,
         looks=tuple(looks),
         bounds=bounds,
-        generalised=generalise(probe, table, estimates, parameters, level) if probe.clusters or population else {},
+        generalised=generalise(prepared, clustered, estimates, level) if probe.clusters or population else {},
         marks=mark_metrics(probe, estimates, bounds),
         coverage=_add_coverage(probe, coverage),
         matching=matching,
@@ -102,21 +103,16 @@ def measure(
     )
 
 
-def _estimate_whole_items(
-    probe: Probe, table: pl.DataFrame, parameters: Parameters, *, level: float = LEVEL, population: int | None = None
-) -> dict[str, Estimate]:
-    """The marked metrics on the items of which every arm was decided: like with like, where some answers are missing.
+def _find_whole_items(probe: Probe, rows: pl.DataFrame) -> Places:
+    """The rows of items of which every arm was decided: like with like, where some answers are missing.
 
     There are none if no item is whole, or all are.
     """
     if len(probe.prefixes) < 2 or not probe.detector.labels:
-        return {}
+        return np.arange(0)
     decided = (pl.sum_horizontal(f"{prefix}{name}" for name in probe.detector.labels) > 0 for prefix in probe.prefixes)
-    whole = table.filter(pl.all_horizontal(decided))
-    if whole.height in (0, table.filter(is_answered(probe)).height):
-        return {}
-    found = estimate_groups(replace(probe, slices=()), whole, parameters, level=level, population=population)
-    return {name: found[MetricKey(name)] for name in probe.marked_metrics()}
+    places = np.flatnonzero(rows.select(pl.all_horizontal(decided)).to_series().to_numpy())
+    return places if len(places) < rows.height else places[:0]
 
 
 def _find_answers(batches: Callable[[], Iterable[Batch]]) -> Iterator[pl.DataFrame]:
