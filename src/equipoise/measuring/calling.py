@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,7 +10,7 @@ import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.detect.detector import PROBABILITY, TOKEN
-from equipoise.errors import EquipoiseError, InputError, ProbeError
+from equipoise.errors import EquipoiseError, ProbeError
 from equipoise.schema import ANSWER, text_column
 
 
@@ -44,17 +42,3 @@ def simulate_answers(probe: Probe, prompts: pl.DataFrame, stance: str, rng: np.r
 def certain_token(answer: str) -> list[dict[str, str | float]]:
     """A simulated answer as it is read from probabilities: all of it, as if it were one token that is certain."""
     return [{TOKEN: answer, PROBABILITY: 1.0}]
-
-
-def attempt_rng(probe: Probe, stance: str, item: str, repetition: int, seed: int = 0) -> np.random.Generator:
-    """Random numbers that belong to this item and repetition: the same whatever else is asked, and in which order."""
-    key = json.dumps([seed, stance, probe.name, item, repetition]).encode()
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(key).digest()))
-
-
-def refuse_unknown_stance(probe: Probe, stance: str) -> None:
-    """Refuse a reference model that the probe does not have."""
-    if stance not in probe.stances():
-        raise InputError(
-            f"{probe.name} has no reference model {stance!r}. It can simulate: {', '.join(probe.stances())}."
-        )

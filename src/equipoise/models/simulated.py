@@ -6,16 +6,19 @@ They cost nothing and need no network: for demonstrations, for trying a pipeline
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import InputError
-from equipoise.measuring.calling import attempt_rng, certain_token, refuse_unknown_stance, simulate_answers
+from equipoise.measuring.calling import certain_token, simulate_answers
 from equipoise.models.protocol import AS_SAMPLED, Asking, Model, Refused, Reply
 from equipoise.schema import ID, ITEM, Status
 
@@ -30,7 +33,7 @@ def choose_able(model: str, probes: list[Probe], *, named: bool) -> list[Probe]:
         return probes
     stance = model.removeprefix(SIMULATED)
     for probe in probes if named else ():
-        refuse_unknown_stance(probe, stance)
+        _refuse_unknown_stance(probe, stance)
     able = [probe for probe in probes if stance in probe.stances()]
     if not able:
         known = sorted({f"{SIMULATED}{stance}" for probe in probes for stance in probe.stances()})
@@ -60,7 +63,7 @@ class SimulatedModel(Model):
     def use_plan(self, probes: Mapping[str, Probe], read_prompts: Callable[[str], pl.DataFrame]) -> None:
         """Say what will be asked: the probes, and how their prompts with covariates are read, by name."""
         for probe in probes.values():
-            refuse_unknown_stance(probe, self._stance)
+            _refuse_unknown_stance(probe, self._stance)
         self._probes, self._read_prompts = probes, read_prompts
 
     async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:  # noqa: ARG002
@@ -83,7 +86,9 @@ class SimulatedModel(Model):
         """The answers to all prompts of an item, by id."""
         planned, definition = self._planned[probe], self._probes[probe]
         prompts = planned.prompts[planned.rows[item]]
-        rng = attempt_rng(definition, self._stance, item, repetition, self._seed)
+        # The same whatever else is asked, and in which order.
+        key = json.dumps([self._seed, self._stance, probe, item, repetition]).encode()
+        rng = np.random.default_rng(int.from_bytes(hashlib.sha256(key).digest()))
         answers = simulate_answers(definition, prompts, self._stance, rng)
         return dict(zip(prompts[ID], answers, strict=True))
 
@@ -101,3 +106,11 @@ def _index(prompts: pl.DataFrame) -> _Planned:
     for row, item in enumerate(prompts[ITEM]):
         rows.setdefault(item, []).append(row)
     return _Planned(prompts, dict(prompts.select(ID, ITEM).iter_rows()), rows)
+
+
+def _refuse_unknown_stance(probe: Probe, stance: str) -> None:
+    """Refuse a reference model that the probe does not have."""
+    if stance not in probe.stances():
+        raise InputError(
+            f"{probe.name} has no reference model {stance!r}. It can simulate: {', '.join(probe.stances())}."
+        )
