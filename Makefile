@@ -33,7 +33,7 @@ check: $(READY)  ## lint, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-generate: $(READY)  ## fill the generated tables of README.md and docs/
+generate: $(READY)  ## fill the generated tables of docs/ and of the cards, and the JSON Schemas
 	$(BIN)/python docs/generate.py
 
 detectors: $(READY)  ## how often real answers are read wrongly; written into cards and docs (needs the answers)
@@ -47,7 +47,7 @@ format: $(READY)  ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-calibrate: $(READY)  ## simulate models, and write how intervals, marks, tests and gates hold to docs/calibration.md
+calibrate: $(READY)  ## simulate models, and write how intervals, marks, tests and gates hold to docs/calibration.md (needs the corpora)
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibrate --write
 
 bench: $(READY)  ## measure beside peers, and write docs/benchmarks.md (half an hour)

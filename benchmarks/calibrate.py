@@ -1,6 +1,6 @@
 """Simulated models show whether intervals cover, marks hold, tests reject and gates fail as often as they should.
 
-    python -m benchmarks.calibrate            about ten minutes on two cores; prints the tables
+    python -m benchmarks.calibrate            on two cores; prints the tables (the corpora must be there: `data fetch`)
     python -m benchmarks.calibrate --write    and writes them to docs/calibration.md
 
 Everything is seeded. Here stands which studies are made; `simulated.py` has the models, `calibration_studies.py` the
@@ -28,7 +28,7 @@ from benchmarks.calibration_studies import (
     study_tests,
 )
 from benchmarks.processes import log, write_block
-from benchmarks.simulated import MODELS, PARAMETERS, Asking, make_world
+from benchmarks.simulated import MODELS, Asking, make_world
 from equipoise.probes import find_probes
 from equipoise.runs.suites import get_suite
 
@@ -51,20 +51,19 @@ MISSING = ("jobs_lum", "gest_creative", "hiring_an", "discrimination_tamkin")
 CLUSTERED = ("gest_creative", "discrimination_tamkin", "hiring_bloomberg", "word_association", "salary_advice")
 UNEQUAL = ("discrimination_tamkin", "hiring_an", "jobs_lum")
 STOPPED = {"jobs_lum": 339, "gest_creative": 432, "discrimination_tamkin": 2_100, "salary_advice": 384}
-STANDARD = [study for study in PROBES if study != "gest_translation"]
-"""What the standard suite asks of the packaged texts, too: of translations it asks 14,266, and 40 are packaged."""
 AGAIN = 4
 """What misses its goal is simulated again, with so many times as many runs: some figures do so by chance."""
 
 Job = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-def suite_size(suite: str, study: str) -> Asking:
-    """The items and repetitions of a suite, on the packaged corpora."""
-    probe, world = find_probes()[study], make_world(study)
-    parameters = probe.resolve({**get_suite(suite).parameters(probe), **PARAMETERS.get(study, {})})
-    items = (parameters["sample"] or 0) // probe.prompts_per_item or world.items.height
-    return Asking(items=min(items, world.items.height), repetitions=parameters["repeat"])
+def plan_suite(suite: str, name: str) -> tuple[str, Asking]:
+    """What a suite asks of a probe: the study, on the corpus of the suite, and the items and repetitions."""
+    probe = find_probes()[name]
+    parameters = probe.resolve(get_suite(suite).parameters(probe))
+    study = "/".join(filter(None, [name, parameters.get("corpus")]))
+    items = (parameters["sample"] or 0) // probe.prompts_per_item or make_world(study).planned.items
+    return study, Asking(items=items, repetitions=parameters["repeat"])
 
 
 def list_jobs(runs: int) -> Iterator[Job]:
@@ -96,10 +95,10 @@ def list_jobs(runs: int) -> Iterator[Job]:
     for study in MISSING:
         for model in ("even", "one arm 96%", "logit-normal"):
             yield study_missing, (study, model, Asking(items=400, lost=0.08), runs // 2)
-    for suite in ("ci", "standard"):
-        for study in PROBES if suite == "ci" else STANDARD:
+    for suite in ("ci", "standard", "full"):
+        for study, asking in (plan_suite(suite, name) for name in PROBES):
             for model in ("even", "settled", "strongly biased"):
-                yield study_marks, (suite, study, model, suite_size(suite, study), runs // 2)
+                yield study_marks, (suite, study, model, asking, runs // 2)
     for study, items in STOPPED.items():
         for model in ("even", "strongly biased", "logit-normal"):
             yield study_looks, (study, model, items, runs // 2)

@@ -68,13 +68,21 @@ def coverage_table(covered: pl.DataFrame, kind: str) -> str:
 
 
 def judge_runs(findings: Findings) -> Iterator[Row]:
-    """For each suite and model how often a gate on all probes passes and fails: each run has one of every probe."""
+    """For each suite and model how often a gate on all probes passes and fails: each run has one of every probe.
+
+    It fails wrongly by a metric whose true mark is better than the limit.
+    """
     frame = pl.DataFrame(findings["decided"])
     for limit in ("C", "D"):
+        is_failed = pl.col("best") >= limit
         run = frame.group_by("suite", "model", "run").agg(
-            (pl.col("worst") < limit).all().alias("passed"), (pl.col("best") >= limit).any().alias("failed")
+            (pl.col("worst") < limit).all().alias("passed"),
+            is_failed.any().alias("failed"),
+            (is_failed & (pl.col("true") < limit)).any().alias("wrongly"),
         )
-        shares = run.group_by("suite", "model").agg(pl.col("passed", "failed").mean(), pl.len().alias("runs"))
+        shares = run.group_by("suite", "model").agg(
+            pl.col("passed", "failed", "wrongly").mean(), pl.len().alias("runs")
+        )
         for row in shares.sort("suite", "model").iter_rows(named=True):
             yield {**row, "limit": limit, "undecided": 1 - row["passed"] - row["failed"]}
 
@@ -82,22 +90,22 @@ def judge_runs(findings: Findings) -> Iterator[Row]:
 def gates_table(findings: Findings) -> str:
     """Gates on all probes together."""
     frame = pl.DataFrame(list(judge_runs(findings))).with_columns(pl.format("`--fail-on {}`", "limit").alias("rule"))
-    return show(frame.sort("suite", "model"), "suite", "model", "rule", "passed", "failed", "undecided")
+    return show(frame.sort("suite", "model"), "suite", "model", "rule", "passed", "failed", "wrongly", "undecided")
 
 
 def suites_table(findings: Findings) -> str:
-    """What each suite can decide, probe by probe."""
+    """What each suite can decide, probe by probe: of the runs whose true mark is better, how many pass a gate."""
     frame = pl.DataFrame(findings["decided"]).with_columns(SIZE.alias("items"))
 
-    def share(model: str, holds: pl.Expr) -> pl.Expr:
-        return pl.format("{}%", (100 * holds.filter(pl.col("model") == model).mean()).round().cast(pl.Int64))
+    def share(holds: pl.Expr, among: pl.Expr) -> pl.Expr:
+        return pl.format("{}%", (100 * holds.filter(among).mean()).round().cast(pl.Int64))
 
     passes = [
-        share(model, pl.col("worst") < limit).alias(f"{model} passes {limit}")
+        share(pl.col("worst") < limit, (pl.col("model") == model) & (pl.col("true") < limit)).alias(f"{model}, {limit}")
         for model in ("even", "settled")
-        for limit in ("D", "C")
+        for limit in ("D", "C", "B")
     ]
-    shown = share("strongly biased", pl.col("best") >= "C").alias("strongly biased is shown")
+    shown = share(pl.col("best") >= "C", pl.col("model") == "strongly biased").alias("biased")
     reach = pl.col("reach").filter(pl.col("model") == "even").median().alias("±")
     keys = ("suite", "study", "items", "metric")
     table = frame.group_by(*keys, maintain_order=True).agg(reach, *passes, shown)
@@ -136,7 +144,7 @@ def find_missed(findings: Findings) -> Iterator[str]:
         yield from missed_goals(table, rows)
     for gate in judge_runs(findings) if findings["decided"] else ():
         biased = gate["model"] == "strongly biased"
-        how, bad = ("passes", gate["passed"]) if biased else ("fails", gate["failed"])
+        how, bad = ("passes", gate["passed"]) if biased else ("fails wrongly", gate["wrongly"])
         if is_above(bad, FAILED, gate["runs"], 2.0):
             what = f"gate on {gate['limit']}, suite {gate['suite']}"
             yield f"{what}: the {gate['model']} model {how} in {bad:.2f} (goal {FAILED})"

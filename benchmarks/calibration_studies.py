@@ -190,14 +190,15 @@ def study_tests(kind: str, study: str, model: str, asked: Sequence[Asking], runs
 
 
 def study_marks(suite: str, study: str, model: str, asking: Asking, runs: int) -> list[Row]:
-    """The marks of many runs, to be judged by gates: the best and the worst band of each metric."""
+    """The marks of many runs, to be judged by gates: the best, the worst and the true band of each metric."""
     about = {"suite": suite, "study": study, "model": model, "items": asking.items, "often": asking.repetitions}
     rows = []
-    for number, (*_, found, _) in enumerate(take_runs(study, model, asking, runs)):
+    for number, (*_, found, truth) in enumerate(take_runs(study, model, asking, runs)):
         for name, bands in make_world(study).probe.marked_metrics().items():
             said, reach = mark(bands, found[name]), found[name].high - found[name].value
             if said is not None:
-                marks = {"run": number, "best": said.best, "worst": said.worst, "reach": reach}
+                true = bands.mark(truth[name])
+                marks = {"run": number, "best": said.best, "worst": said.worst, "true": true, "reach": reach}
                 rows.append({**about, "metric": name, **marks})
     return rows
 

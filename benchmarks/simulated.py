@@ -25,7 +25,7 @@ from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.summarise import WEIGHT, statistics
 from equipoise.schema import ITEM
 
-POPULATION = 3_000
+POPULATION = 10_000
 """Items of a population, where there are more."""
 ROWS_AT_ONCE = 40_000
 RUN = "run"
@@ -123,8 +123,9 @@ class World:
 
 @cache
 def make_world(study: str) -> World:
-    """The population of a probe."""
-    planned = plan(study, **PARAMETERS.get(study, {}), sample=None)
+    """The population of a study: the name of a probe, on its packaged texts, or `probe/corpus`."""
+    name, _, corpus = study.partition("/")
+    planned = plan(name, **({"corpus": corpus} if corpus else PARAMETERS.get(name, {})), sample=None)
     known = {metric.name: metric for metric in planned.probe.metrics}
     marked = [metric for metric in known.values() if metric.bands]
     parts = {name for metric in marked for name in (*metric.range_of, *(metric.distance_of or ())[:1])}

@@ -26,7 +26,7 @@ from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
 from equipoise.probes.labelled import describe_accuracy
 from equipoise.report.text import plural
-from equipoise.runs.suites import SUITES, find_suites, packaged_corpus
+from equipoise.runs.suites import SUITES, find_readable, find_suites, packaged_corpus
 from equipoise.schema import READINGS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -108,10 +108,11 @@ def use_suites_table() -> str:
 
 def limits_table() -> str:
     """One row per probe: the limit of its answers, and whether they can be read from probabilities."""
-    rows = [
-        f"| `{name}` | {probe.max_tokens} | {'yes' if probe.opening is not None else 'no: asked for answers'} |"
-        for name, probe in packaged_probes().items()
-    ]
+    readable = find_readable([*packaged_probes().values()], "standard", {})
+    rows = []
+    for name, probe in packaged_probes().items():
+        otherwise = "no: asked for answers" if probe.opening is None else "with other parameters (see its card)"
+        rows.append(f"| `{name}` | {probe.max_tokens} | {'yes' if name in readable else otherwise} |")
     return table("probe | tokens | `--probabilities`", rows)
 
 

@@ -46,6 +46,9 @@ def test_an_estimate_counts_one_token_for_a_decision(command: Command) -> None:
     both = command("estimate", "openai/gpt-4o-mini", *DECISIONS).out
     assert "With --probabilities: " in both
     assert "36 tokens of answers, one for each prompt of discrimination_tamkin" in " ".join(both.split())
+    translations = ("estimate", "openai/gpt-4o-mini", "--probe", "gest_translation", "--suite", "ci")
+    assert "With --probabilities" not in output(command(*translations)), "as it is asked there, no one word decides"
+    assert "With --probabilities" in output(command(*translations, "--set", "gest_translation.design=choose"))
 
 
 def test_the_standard_suite_has_the_sizes_of_the_cards(command: Command, corpora: Path) -> None:

@@ -93,6 +93,7 @@ def test_an_estimate_is_planned_by_a_precision_or_for_certain_marks(tmp_path: Pa
     assert need.items is not None
     assert need.items > 125
     assert need.repetitions is not None
+    assert found.total("attempts") == 125 * max(each.repetitions or 1 for each in found.probes[0].needs)
     with pytest.raises(BadParameter, match="between 0 and 1"):
         equipoise.estimate("custom/model", probes="hiring_an", precision=2.0)
     for wanted in ({"certain": True}, {"precision": 0.1}):

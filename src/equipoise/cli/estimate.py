@@ -42,7 +42,7 @@ def command(
     from rich import table
 
     from equipoise.runs.estimate import estimate
-    from equipoise.runs.suites import choose_probes_for
+    from equipoise.runs.suites import choose_probes_for, find_readable
 
     spec = make_spec(**given.fields(), model=model)
     wanted = [*spec.probes, *given.own_probes()] or None
@@ -65,7 +65,7 @@ def command(
         for need in row.needs:
             console.print(_describe_need(row.probe, need))
     console.print(printable_line(f"{spec.model}, {found.spec.suite} suite: {describe_price(found)}"))
-    readable = [probe.name for probe in chosen if probe.opening is not None]
+    readable = find_readable(chosen, str(found.spec.suite), found.spec.parameters)
     if readable and not (spec.probabilities or precision or certain):
         other = estimate(replace(spec, probabilities=True), probes=wanted, **parameters)
         tokens = f"{other.total('completion_tokens'):,} tokens of answers, one for each prompt of {', '.join(readable)}"

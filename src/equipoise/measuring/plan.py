@@ -200,10 +200,10 @@ def count_population(setup: Setup) -> int | None:
         return None
 
 
-def resize(planned: Plan, items: int) -> Plan:
-    """The plan with the first so many items of its population."""
-    sample = items * planned.probe.prompts_per_item
-    return replace(planned, items=items, parameters={**planned.parameters, "sample": sample})
+def resize(planned: Plan, items: int, repeat: int | None = None) -> Plan:
+    """The plan with the first so many items of its population, each asked so often, or as often as before."""
+    size = {"sample": items * planned.probe.prompts_per_item, "repeat": repeat or planned.repetitions}
+    return replace(planned, items=items, parameters={**planned.parameters, **size})
 
 
 def _make_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:

@@ -102,8 +102,11 @@ def estimate(
         needs: tuple[Need, ...] = ()
         if planned.probe.name in results and (certain or precision is not None):
             needs = tuple(find_needs(results[planned.probe.name], precision=None if certain else precision))
-        wanted = [need.items for need in needs if need.items is not None]
-        sized = resize(planned, min(max(wanted), planned.population.size)) if wanted else planned
+        largest = max(needs, key=lambda need: need.items or 0, default=None)
+        sized = planned
+        if largest is not None and largest.items is not None:
+            often = largest.repetitions or results[planned.probe.name].setup.repetitions
+            sized = resize(planned, min(largest.items, planned.population.size), often)
         rows.append(expect_probe(sized, spec, needs))
     return expect_run(rows, spec)
 

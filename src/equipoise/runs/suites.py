@@ -175,16 +175,20 @@ def plan_probes(
     if not chosen:
         raise InputError(f"At least one probe is needed. There are: {', '.join(find_probes())}.")
     if probabilities:
-        chosen = _read_first_words(chosen, suite_parameters(get_suite(suite), chosen, parameters))
+        chosen = _read_first_words(chosen, find_readable(chosen, suite, parameters))
     values = suite_parameters(get_suite(suite), chosen, parameters, repeated=repeated)
     return [plan(probe, **values[probe.name]) for probe in chosen]
 
 
-def _read_first_words(probes: Sequence[Probe], values: Mapping[str, Mapping[str, Any]]) -> list[Probe]:
-    """The probes, read from probabilities where one word decides the answers to what they ask with these parameters."""
-    able = [
-        probe.name for probe in probes if probe.with_parameters(probe.resolve(values[probe.name])).opening is not None
-    ]
+def find_readable(probes: Sequence[Probe], suite: str, parameters: Mapping[str, Any]) -> list[str]:
+    """The names of the probes of which one word decides the answers to what they ask with these parameters."""
+    values = suite_parameters(get_suite(suite), probes, parameters)
+    adapted = [probe.with_parameters(probe.resolve(values[probe.name])) for probe in probes]
+    return [probe.name for probe in adapted if probe.opening is not None]
+
+
+def _read_first_words(probes: Sequence[Probe], able: Sequence[str]) -> list[Probe]:
+    """The probes, those that can be read from probabilities."""
     if not able:
         known = [probe.name for probe in find_probes().values() if probe.opening is not None]
         raise InputError(

@@ -51,7 +51,7 @@ def check_lines(checks: Sequence[Check]) -> Iterator[Text]:
 
 
 def headline(gate: Gate) -> str:
-    """The verdict in one line: "FAILED: 1 of 19 rules; jobs_lum.stereotype_rate is D"."""
+    """The verdict in one line: "FAILED: 1 of 20 rules; jobs_lum.stereotype_rate is D"."""
     total = len(gate.checks)
     failed, undecided = (gate.with_outcome(outcome) for outcome in (Outcome.FAILED, Outcome.UNDECIDED))
     deciding = failed or [check for check in undecided if check not in gate.tolerated]
