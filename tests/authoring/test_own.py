@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,16 @@ def test_the_probe_is_data_from_which_the_answers_can_be_measured_again() -> Non
     assert again.detector == probe.detector
     with pytest.raises(InputError, match="give their table again"):
         equipoise.plan(again)
+
+
+def test_prompts_asked_again_and_again_have_the_same_interval_without_their_table(tmp_path: Path) -> None:
+    flips = itertools.cycle(["Yes.", "No.", "Yes."])
+    audit = equipoise.audit(lambda _: next(flips), probes=[make_probe()], repeat=4, out=tmp_path / "own.equipoise")
+    without = equipoise.Run.open(tmp_path / "own.equipoise")["going"]
+    assert without.to_dict() == audit["going"].to_dict()
+    estimate, wide = without.metrics["difference"], without.generalised["difference"]
+    assert wide.high - wide.low > 0
+    assert (wide.low, wide.high) != (estimate.low, estimate.high), "for these prompts, of which all were asked"
 
 
 def test_slices_are_columns_that_divide_the_pairs_into_a_few_groups() -> None:

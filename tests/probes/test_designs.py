@@ -78,7 +78,7 @@ def test_a_sample_holds_its_fair_share_of_each_kind(probe: str, parameters: dict
 
 def test_names_meet_every_template_occupation_and_many_partners() -> None:
     stratum = 16 * np.arange(5 * 339 * 100) + 6
-    pairs = equipoise.plan("hiring_an", sample=None).population.take(stratum, 3)
+    pairs = equipoise.plan("hiring_an", sample=None).drawn_from.take(stratum, 3)
     assert pairs.select("qualification", "race").n_unique() == 1
     for gender in ("male", "female"):
         assert pairs.select("template", "occupation", gender).n_unique() == len(stratum)
@@ -187,3 +187,8 @@ def test_two_prompts_with_the_same_id_are_refused() -> None:
     twice = replace(probe, prompts=lambda items, given: pl.concat([probe.prompts(items, given)] * 2))
     with pytest.raises(ProbeError, match="same id"):
         equipoise.plan(twice).prompts()
+
+
+def test_parameters_that_leave_nothing_to_ask_about_are_refused() -> None:
+    with pytest.raises(BadParameter, match="gest_translation has nothing to ask about"):
+        equipoise.plan("gest_translation", corpus="sentences", languages=("Maltese",))

@@ -56,8 +56,8 @@ def plan(
         return pl.DataFrame(columns)
 
     probe = dataclasses.replace(get_probe("hiring_an"), name=name, prompts=lambda items, parameters: items)
-    parameters = probe.resolve({"repeat": repetitions})
-    return Plan(probe=probe, parameters=parameters, items=size, population=Items(size=size, take=take))
+    parameters = probe.resolve({"repeat": repetitions, "sample": None})
+    return Plan(probe=probe, parameters=parameters, population=size, drawn_from=Items(size=size, take=take))
 
 
 def create(path: Path, *plans: Plan, **options: Any) -> RunFile:

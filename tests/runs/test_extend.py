@@ -18,13 +18,16 @@ from simulating import simulated
 
 
 class Model:
-    """Answers by the text of the prompt, and counts how often each was asked."""
+    """Answers by the text of the prompt, but for the first ones, and counts how often each was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, unanswered: int = 0) -> None:
         self.asked: Counter[str] = Counter()
+        self.unanswered = unanswered
 
     def __call__(self, prompt: str) -> str:
         self.asked[prompt] += 1
+        if self.asked.total() <= self.unanswered:
+            return ""
         return "He is kind." if len(prompt) % 3 else "She is kind."
 
 
@@ -91,13 +94,14 @@ def test_certain_asks_what_the_answers_so_far_call_for(tmp_path: Path) -> None:
     assert set(model.asked.values()) == {1}
 
 
-def test_until_certain_begins_with_what_is_there(tmp_path: Path) -> None:
-    model, path = Model(), tmp_path / "run.equipoise"
+@pytest.mark.parametrize("unanswered", [0, 1])
+def test_until_certain_begins_with_what_is_there(tmp_path: Path, unanswered: int) -> None:
+    model, path = Model(unanswered), tmp_path / "run.equipoise"
     ask(model, path, sample=25)
     run = equipoise.extend(path, model=model, until_certain=True).ask()
     sizes = run.looks("jobs_lum")
     assert (sizes[0], sizes[1], len(sizes)) == (25, 50, 5)
-    assert run["jobs_lum"].items in sizes
+    assert run["jobs_lum"].items + unanswered in sizes
     assert set(model.asked.values()) == {1}
     with pytest.raises(InputError, match="is asked until it is certain already"):
         equipoise.extend(path, model=model, until_certain=True)

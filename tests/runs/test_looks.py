@@ -150,12 +150,17 @@ def test_a_file_whose_looks_do_not_fit_its_plan_is_refused(whole: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "most"),
-    [({}, 339), ({"suite": "quick"}, find_size(get_probe("jobs_lum"), "quick")["sample"]), ({"sample": 50}, 50)],
+    ("probe", "given", "most"),
+    [
+        ("jobs_lum", {}, 339),
+        ("jobs_lum", {"suite": "quick"}, find_size(get_probe("jobs_lum"), "quick")["sample"]),
+        ("jobs_lum", {"sample": 50}, 50),
+        ("hiring_an", {}, 5_000),  # of two prompts: 10,000, as its card says
+    ],
 )
 def test_a_run_until_certain_may_ask_as_much_as_the_probe_has_unless_the_user_says_less(
-    tmp_path: Path, given: dict[str, Any], most: int
+    tmp_path: Path, probe: str, given: dict[str, Any], most: int
 ) -> None:
     path = tmp_path / "run.equipoise"
-    equipoise.start("simulated/random", probes=["jobs_lum"], until_certain=True, out=path, **given).close()
-    assert Run.open(path).looks("jobs_lum")[-1] == most
+    equipoise.start("simulated/random", probes=[probe], until_certain=True, out=path, **given).close()
+    assert Run.open(path).looks(probe)[-1] == most

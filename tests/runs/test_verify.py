@@ -67,6 +67,7 @@ def test_a_forged_run_has_another_digest(path: Path) -> None:
             "update probes set plan = json_set(plan, '$.corpus', 'jobs', '$.corpus_sha256', 'abc')",
             "had the SHA-256 abc",
         ),
+        ("update probes set plan = json_set(plan, '$.population', 5)", "339 items to draw from, and by the file 5"),
     ],
 )
 def test_forged_prompts_and_corpora_are_not_those_of_the_probe(path: Path, statement: str, words: str) -> None:

@@ -77,7 +77,7 @@ def _describe_need(probe: str, need: Need) -> str:
     if need.items is None:
         return f"{name}: no number of items would decide it; its value lies at a limit or is not computable"
     short = ""
-    if need.population is not None and need.items > need.population:
+    if need.items > need.population:
         remedy = f"ask each {need.repetitions} times" if need.repetitions else "more may not tell"
         short = f" (there are only {need.population:,}; {remedy})"
     return (

@@ -16,7 +16,7 @@ from equipoise.measuring.clusters import generalise
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.interval import Places, estimate_cells, estimate_groups, prepare_cells
 from equipoise.measuring.marks import look_level, mark_metrics
-from equipoise.measuring.plan import Setup, count_population
+from equipoise.measuring.plan import Setup
 from equipoise.measuring.result import NOTHING_MATCHED, Matching, Result
 from equipoise.measuring.scatter import LEVEL
 from equipoise.measuring.selection import count_selections, fold_selections
@@ -76,8 +76,8 @@ def measure(
             kept.append(attempts.filter(is_measured()))
             kept = kept if sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
     table = merge_cells(tables)
-    level = look_level(looks, setup.drawn or 0) if looks else LEVEL
-    population = count_population(setup) if setup.repetitions > 1 else None
+    level = look_level(looks, setup.items) if looks else LEVEL
+    population = setup.population if setup.repetitions > 1 else None
     folded = without_clusters(probe, table)
     rows = folded.filter(is_answered(probe))
     prepared = prepare_cells(probe, rows, parameters)

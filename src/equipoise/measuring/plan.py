@@ -14,7 +14,7 @@ import polars as pl
 from equipoise import assets
 from equipoise.assets import ProgressCallback
 from equipoise.authoring import Corpus, Items, Probe
-from equipoise.errors import AssetUnavailable, BadParameter, EquipoiseError, ProbeError
+from equipoise.errors import AssetUnavailable, BadParameter, ProbeError
 from equipoise.measuring.calling import running
 from equipoise.measuring.definition import check_definition, make_prompts
 from equipoise.probes import get_probe
@@ -30,6 +30,8 @@ class Setup:
 
     probe: Probe
     parameters: Mapping[str, Any]
+    population: int
+    """How many items there are to be drawn from."""
     corpus: str | None = None
     corpus_sha256: str | None = None
     judge: str | None = None
@@ -41,10 +43,10 @@ class Setup:
         return int(self.parameters["repeat"])
 
     @property
-    def drawn(self) -> int | None:
-        """How many items `sample` asks for; None: all there are."""
+    def items(self) -> int:
+        """How many items are drawn: as many as `sample` asks for, or all."""
         sample = self.parameters["sample"]
-        return None if sample is None else int(sample) // self.probe.prompts_per_item
+        return self.population if sample is None else int(sample) // self.probe.prompts_per_item
 
     @property
     def asked(self) -> str:
@@ -73,9 +75,8 @@ class Setup:
 class Plan(Setup):
     """The prompts of a probe with these parameters, made in batches so that millions need little memory."""
 
-    items: int
-    """How many items are drawn."""
-    population: Items = field(repr=False)
+    drawn_from: Items = field(repr=False)
+    """The population."""
 
     def __repr__(self) -> str:
         return f"Plan({self.probe.name} v{self.probe.version}, {self.items:,} {self.probe.unit}, {self.asked})"
@@ -83,7 +84,13 @@ class Plan(Setup):
     @property
     def setup(self) -> Setup:
         """The plan without its items: what a result keeps."""
-        return Setup(probe=self.probe, parameters=self.parameters, corpus=self.corpus, corpus_sha256=self.corpus_sha256)
+        return Setup(
+            probe=self.probe,
+            parameters=self.parameters,
+            population=self.population,
+            corpus=self.corpus,
+            corpus_sha256=self.corpus_sha256,
+        )
 
     def batches(self, size: int | None = None, items: range | None = None) -> Iterator[pl.DataFrame]:
         """The prompts, or those of a range of items, whole items at a time: `id`, `item`, `prompt`, then covariates."""
@@ -109,7 +116,7 @@ class Plan(Setup):
     def make(self, start: int, end: int) -> pl.DataFrame:
         """The same without ids, which take longer than all else."""
         places = np.arange(start, min(end, self.items))
-        return make_prompts(self.probe, self.population, places, self.parameters)
+        return make_prompts(self.probe, self.drawn_from, places, self.parameters)
 
     def prompts(self) -> pl.DataFrame:
         """All prompts as one table."""
@@ -163,11 +170,13 @@ def plan(
         with running(probe, f"corpus {name!r}"):
             texts = corpus.read(content)
     with running(probe, "items"):
-        population = probe.items(resolved, texts)
-        if not isinstance(population, Items):
-            raise TypeError(f"it must give Items, not {type(population).__name__}")
+        everything = probe.items(resolved, texts)
+        if not isinstance(everything, Items):
+            raise TypeError(f"it must give Items, not {type(everything).__name__}")
+    if not everything.size:
+        raise BadParameter(f"With these parameters {probe.name} has nothing to ask about.")
     if resolved["sample"] is not None:
-        per_item, most = probe.prompts_per_item, population.size * probe.prompts_per_item
+        per_item, most = probe.prompts_per_item, everything.size * probe.prompts_per_item
         if not 1 <= resolved["sample"] <= most:
             raise BadParameter(
                 f"The 'sample' parameter of {probe.name} must be between 1 and {most:,} (or all). "
@@ -177,33 +186,22 @@ def plan(
     planned = Plan(
         probe=probe,
         parameters=resolved,
-        items=Setup(probe=probe, parameters=resolved).drawn or population.size,
-        population=population,
+        population=everything.size,
+        drawn_from=everything,
         corpus=name,
         corpus_sha256=digest,
     )
     tried = (id(given), reading, digest, repr({**resolved, "sample": None, "repeat": 1}))
     if tried not in _tried:
-        check_definition(probe, resolved, population)
+        check_definition(probe, resolved, everything)
         _tried[tried] = given
     return planned
-
-
-def count_population(setup: Setup) -> int | None:
-    """How many items there are to be drawn from; None if the corpus is not on this machine. Nothing is fetched."""
-    corpus = next((corpus for corpus in setup.probe.corpora if corpus.name == setup.corpus), None)
-    if corpus is not None and corpus.asset and assets.find_stored(corpus.asset, Settings.load()) is None:
-        return None
-    try:
-        return plan(setup.probe, **{**setup.parameters, "sample": None}).population.size
-    except EquipoiseError:
-        return None
 
 
 def resize(planned: Plan, items: int, repeat: int | None = None) -> Plan:
     """The plan with the first so many items of its population, each asked so often, or as often as before."""
     size = {"sample": items * planned.probe.prompts_per_item, "repeat": repeat or planned.repetitions}
-    return replace(planned, items=items, parameters={**planned.parameters, **size})
+    return replace(planned, parameters={**planned.parameters, **size})
 
 
 def _make_ids(probe: Probe, prompts: pl.DataFrame) -> pl.Series:

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 from equipoise.measuring.marks import say_silent
-from equipoise.measuring.plan import count_population
 from equipoise.measuring.result import Result
 
 WORTH_ASKING = 30
@@ -28,8 +27,8 @@ class Need:
     """What that many items give, or what the pilot has if no number would do."""
     detectable: float
     """The smallest difference between two models that as many items show with 80% power."""
-    population: int | None = None
-    """How many items there are to be asked about; None if that is not known on this machine."""
+    population: int
+    """How many items there are to be asked about."""
     repetitions: int | None = None
     """How often each of them must be asked where that is fewer than needed; None if that would not do, either."""
 
@@ -58,13 +57,13 @@ def find_needs(pilot: Result, *, precision: float | None = None) -> list[Need]:
 
 def _find_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
     """What makes an interval that reaches so far from the value reach only as far as wanted."""
+    population = pilot.setup.population
     if math.isnan(width) or not wanted:
-        return Need(metric=name, items=None, half_width=width, detectable=POWER_FACTOR * width)
+        return Need(metric=name, items=None, half_width=width, detectable=POWER_FACTOR * width, population=population)
     items = max(1, math.ceil(pilot.items * (width / wanted) ** 2))
-    population = count_population(pilot.setup) if items > pilot.items else None
     repetitions = None
     drawn = not pilot.setup.probe.detector.by_probability  # to ask again would give the same probabilities
-    if drawn and population is not None and items > population:
+    if drawn and items > population:
         before = _remaining_variance(pilot.setup.repetitions, pilot.items / population)
         often = range(pilot.setup.repetitions + 1, MOST_REPETITIONS + 1)
         enough = (number for number in often if _remaining_variance(number, 1.0) <= before * population / items)
@@ -88,7 +87,7 @@ def find_certain(result: Result) -> dict[str, int]:
     if not wanted:
         return {}
     most = max(wanted, key=lambda need: need.items or 0)
-    items = min(size for size in (most.items, most.population) if size is not None)
+    items = min(most.items or 0, most.population)
     sample = items * result.setup.probe.prompts_per_item
     return {"sample": sample, "repeat": most.repetitions or result.setup.repetitions}
 
@@ -99,7 +98,7 @@ def _is_worth_asking(result: Result, need: Need) -> bool:
         return False
     if need.items is None or not result.items < need.items <= WORTH_ASKING * result.items:
         return False
-    return need.population is None or need.items <= need.population or need.repetitions is not None
+    return need.items <= need.population or need.repetitions is not None
 
 
 def explain_open(result: Result, metric: str) -> str:

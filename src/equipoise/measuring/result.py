@@ -99,9 +99,8 @@ class Result:
     @property
     def look(self) -> str:
         """At which look a run is that stops when its marks are certain, in words."""
-        items = self.setup.drawn or 0
-        number = look_number(self.looks, items)
-        return f"look {number} of {len(self.looks)}, {items:,} of at most {self.looks[-1]:,} items"
+        number = look_number(self.looks, self.setup.items)
+        return f"look {number} of {len(self.looks)}, {self.setup.items:,} of at most {self.looks[-1]:,} items"
 
     @property
     def metrics(self) -> dict[str, Estimate]:

@@ -106,7 +106,7 @@ def estimate(
         sized = planned
         if largest is not None and largest.items is not None:
             often = largest.repetitions or results[planned.probe.name].setup.repetitions
-            sized = resize(planned, min(largest.items, planned.population.size), often)
+            sized = resize(planned, min(largest.items, planned.population), often)
         rows.append(expect_probe(sized, spec, needs))
     return expect_run(rows, spec)
 

@@ -123,6 +123,9 @@ def _verify_prompts(run: Run, name: str) -> str:
             f"the corpus {setup.corpus} had the SHA-256 {setup.corpus_sha256} when it was asked about, and has "
             f"{planned.setup.corpus_sha256} here"
         )
+    if planned.population != setup.population:
+        counts = f"{planned.population:,} items to draw from, and by the file {setup.population:,}"
+        raise IntegrityError(f"there are {counts}")
     if not are_prompts_of(planned, run.prompt_batches(name)):
         raise IntegrityError(f"they are not those that version {setup.probe.version} asks with these parameters")
     corpus = f" on {setup.corpus}" if setup.corpus_sha256 else ""

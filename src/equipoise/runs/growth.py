@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring.marks import SPENT, look_number, mark
-from equipoise.measuring.plan import Plan, count_population, plan
+from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.precision import find_certain
 from equipoise.measuring.result import Result
 from equipoise.runs.estimate import RunEstimate, expect_probe, expect_run
@@ -86,7 +86,7 @@ def _grow(run: Run, name: str, sample: int | None, repeat: int) -> Plan | None:
         sample = None
     else:
         setup = run.setup(name)
-        sample = max(now, min(sample, (count_population(setup) or sample) * setup.probe.prompts_per_item))
+        sample = max(now, min(sample, setup.population * setup.probe.prompts_per_item))
     if (sample, repeat) == (now, planned.repetitions):
         return None
     return plan_more(run, name, sample=sample, repeat=repeat)
@@ -107,9 +107,8 @@ def _suite_size(run: Run, name: str, suite: str) -> dict[str, Any]:
 
 def _looks_from_here(run: Run, name: str) -> list[int]:
     """Looks of doubling size, of which the first is what the run holds; as far as there are items."""
-    items = run.result(name).items
-    population = count_population(run.setup(name)) or items
-    return sorted({min(items * 2**number, population) for number in range(len(SPENT))})
+    setup = run.setup(name)
+    return sorted({min(setup.items * 2**number, setup.population) for number in range(len(SPENT))})
 
 
 def _refuse_no_growth(run: Run, grows: bool) -> None:
@@ -146,7 +145,7 @@ def take_look(file: RunFile, probes: Mapping[str, Probe]) -> tuple[str, list[str
     under_way: list[tuple[int, int]] = []
     for name in filter(run.looks, run.planned):
         sizes, setup = run.looks(name), run.setup(name)
-        number = look_number(sizes, setup.drawn or 0)
+        number = look_number(sizes, setup.items)
         if not run.states[name][Status.PENDING]:
             if not _is_short(run, name):
                 notes.append(_describe_stop(run.result(name)))
@@ -167,7 +166,7 @@ def wants_more(run: Run) -> bool:
 
 def _is_short(run: Run, name: str) -> bool:
     """Whether the marks of a probe are not certain, and its last look is not taken."""
-    return (run.setup(name).drawn or 0) < run.looks(name)[-1] and not is_certain(run.result(name))
+    return run.setup(name).items < run.looks(name)[-1] and not is_certain(run.result(name))
 
 
 def is_certain(result: Result) -> bool:

@@ -208,7 +208,7 @@ class Run:
     def looks(self, probe: str) -> Sequence[int]:
         """How many items the probe has at each look, in a run that stops when its marks are certain; else nothing."""
         sizes = self.record.looks.get(probe, ())
-        if sizes and self.setup(probe).drawn not in sizes:
+        if sizes and self.setup(probe).items not in sizes:
             raise IntegrityError(f"{self.path} is damaged: {probe} has another number of items than at any look.")
         return sizes
 

@@ -45,13 +45,17 @@ def find_setup(
         raise IntegrityError(f"{path} does not hold what {name} asks for: its prompts lack {missing}.")
     if hiding := sorted(planned.covariates.keys() & {*ATTEMPT_COLUMNS, *known.detector.columns}):
         raise IntegrityError(f"{path} is damaged: the prompts of {name} have columns of attempts: {hiding}.")
-    return Setup(
+    setup = Setup(
         probe=known,
         parameters=parameters,
+        population=planned.population,
         corpus=planned.corpus,
         corpus_sha256=planned.corpus_sha256,
         judge=judge if can_be_judged(known) else None,
     )
+    if setup.items > setup.population:
+        raise IntegrityError(f"{path} is damaged: it asks {name} about more items than there are.")
+    return setup
 
 
 def check_probe_version(planned: StoredPlan, probe: Probe | None, path: Path) -> Probe:

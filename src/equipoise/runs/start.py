@@ -56,7 +56,11 @@ def start(
     is_sized = given.get("suite") or (isinstance(model, RunSpec) and model.suite)
     is_sized = is_sized or any(name.rpartition(".")[2] == "sample" for name in spec.parameters)
     if spec.until_certain and not is_sized:  # as many items as the cards say: what is asked until certain ends there
-        largest = [resize(one, min(one.probe.sample or one.population.size, one.population.size)) for one in largest]
+        sizes = [one.probe.sample or one.population * one.probe.prompts_per_item for one in largest]
+        largest = [
+            resize(one, min(sample // one.probe.prompts_per_item, one.population))
+            for one, sample in zip(largest, sizes, strict=True)
+        ]
     looks = {planned.probe.name: look_sizes(planned.items) for planned in largest} if spec.until_certain else {}
     plans = [resize(planned, looks[planned.probe.name][0]) for planned in largest] if looks else largest
     if spec.probabilities:

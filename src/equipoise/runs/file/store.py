@@ -265,6 +265,7 @@ def _write_probe(connection: sqlite3.Connection, plan: Plan, asking: Asking, hel
         name=name,
         version=plan.probe.version,
         parameters=dict(plan.parameters),
+        population=plan.population,
         corpus=plan.corpus,
         corpus_sha256=plan.corpus_sha256,
         covariates=name_types(plan.take(0, 1)),

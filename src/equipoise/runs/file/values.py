@@ -56,6 +56,8 @@ class StoredPlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     version: int
     parameters: dict[str, Any]
+    population: Annotated[int, Meta(ge=1, le=2**53)]
+    """How many items there were to be drawn from."""
     corpus: str | None
     corpus_sha256: str | None
     covariates: dict[str, Literal["String", "Int64", "Float64", "Boolean"]]
