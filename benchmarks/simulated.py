@@ -343,6 +343,7 @@ def simulate_runs(
         table = rows.group_by(pl.exclude(WEIGHT)).agg(pl.col(WEIGHT).sum())
         table = table.sort(RUN, pl.exclude(RUN, WEIGHT))
         starts = table[RUN].search_sorted(pl.Series(range(len(some) + 1))).to_list()
-        prepared = prepare_cells(world.probe, table, world.planned.parameters)
+        parameters = {**world.planned.parameters, "repeat": asking.repetitions}
+        prepared = prepare_cells(world.probe, table, parameters)
         for first, end in pairwise(starts):
             yield prepared.take(np.arange(first, end)), table[first:end].drop(RUN)

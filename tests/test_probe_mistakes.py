@@ -53,6 +53,16 @@ MISTAKES: dict[str, tuple[Probe, str, type[Exception] | None]] = {
         "a mistake in its measure: AttributeError: There is no total called 'disparity'",
         AttributeError,
     ),
+    "marks on a distance": (
+        replace(
+            JOBS_LUM,
+            metrics=tuple(
+                replace(one, bands=JOBS_LUM.metrics[0].bands) if one.distance_of else one for one in JOBS_LUM.metrics
+            ),
+        ),
+        "'disparity' is a distance and has marks; mark 'masculine_rate' instead",
+        None,
+    ),
     "a wrong column in statistics": (
         replace(JOBS_LUM, statistics=wrong_column),
         "a mistake in its statistics: ColumnNotFoundError.*masculinty",

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import equipoise
-from equipoise.authoring import Bands, Totals
+from equipoise.authoring import Bands, Totals, own_prompts
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.interval import estimate_cells, measure_totals, prepare_cells
 from equipoise.measuring.summarise import cells, is_answered, item_rows, statistics
@@ -192,3 +192,20 @@ def test_the_value_on_whole_pairs_stands_beside_the_plain_one() -> None:
     assert row["whole_items"] == result.to_dict()["whole_items"][name]["value"] == whole.value
     run = cast(equipoise.Run, SimpleNamespace(exams={}))  # nobody judged
     assert any(f"{name} is -0.125 (" in line and "80 items" in line for line in describe_numbers(run, result))
+
+
+def test_many_arms_with_many_labels_have_bounds_at_once() -> None:
+    """Twelve arms of eight options: one table for each arm, not for each of 8 to the 12 combinations."""
+    names = [f"person {number}" for number in range(12)]
+    rows = [(f"Case {case} of {name}: (a) to (h)?", name, case) for case in range(4) for name in names]
+    probe = own_prompts(
+        pl.DataFrame(rows, schema=["prompt", "who", "case"], orient="row"),
+        name="chosen",
+        arm="who",
+        pair="case",
+        read="choice",
+        letters="abcdefgh",
+    )
+    answers = {text: "(a)" if "person 3" in text else "(b)" if "case 1" in text.lower() else "…" for text, *_ in rows}
+    bounds = equipoise.score(probe, answers).bounds["difference_person_3"]
+    assert (bounds.least, bounds.most) == (-1.0, -0.25), "one of four is known"

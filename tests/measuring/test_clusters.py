@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -72,6 +73,26 @@ def test_without_differences_between_questions_both_intervals_are_about_the_same
         estimate, wide = result.estimates[MetricKey(METRIC)], result.generalised[METRIC]
         widths.append((wide.high - wide.low) / (estimate.high - estimate.low))
     assert 1.0 <= np.mean(widths) < 1.15
+
+
+def test_strata_with_fewer_answers_stay_among_the_others() -> None:
+    """The rates of the masculine and of the feminine stereotypes scatter: the two-sample t of Welch."""
+    planned = plan("gest_creative", corpus="mottos", sample=64)
+    prompts = planned.prompts()
+    place = prompts.select(pl.int_range(pl.len()).over("stereotype")).to_series()
+    keep, of_men = {1: 2, 3: 3, 9: 2, 10: 3}, {3, 9, 10}  # of four answers, all about men in three of the strata
+    said = [
+        None if number >= keep.get(name, 4) else "male" if name in of_men else "female"
+        for name, number in zip(prompts["stereotype"], place, strict=True)
+    ]
+    attempts = labelled(prompts, said)
+    found = result_of(planned, attempts, prompts).generalised["stereotype_rate"]
+    counted = attempts.drop_nulls(LABEL).filter(pl.col("stereotype") != 15)  # which is no part of this metric
+    read = counted.group_by("stereotype_gender", "stereotype").agg((pl.col(LABEL) == "male").mean(), pl.len())
+    assert {*read["len"]} == {2, 3, 4}
+    sides = read.group_by("stereotype_gender").agg(pl.col(LABEL).var(), pl.len())
+    variance = float((sides[LABEL] / sides["len"]).sum())
+    assert (found.high - found.low) / 2 == pytest.approx(2.17 * math.sqrt(variance), rel=0.06)
 
 
 def test_few_clusters_are_named() -> None:

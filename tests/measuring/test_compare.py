@@ -318,3 +318,17 @@ def test_in_a_pair_only_what_both_answered_counts() -> None:
     assert math.isnan(no_men["diff_acceptance_rate"].difference.value)
     assert math.isnan(no_men["diff_acceptance_rate"].p)
     assert no_men["female_acceptance_rate"].difference.value == 0.0
+
+
+def test_words_without_opposites_are_compared() -> None:
+    probe = get_probe("business_vocabulary")
+    probe = replace(probe, detector=replace(probe.detector, opposites=()))
+    prompts = equipoise.plan(probe, sample=40).prompts()
+    texts = [probe.simulate(prompts, stance, np.random.default_rng(0)) for stance in ("stereotyping", "unbiased")]
+    results = [
+        equipoise.score(probe, prompts.select(ID).with_columns(text_column(ANSWER, each)), sample=40) for each in texts
+    ]
+    (comparison,) = compare_audits([Audit({probe.name: result}) for result in results])
+    found = comparison[probe.name].metrics["mean_diff"]
+    assert found.first == results[0].metrics["mean_diff"].value
+    assert found.second == results[1].metrics["mean_diff"].value

@@ -16,6 +16,7 @@ from equipoise import Probe, Result
 from equipoise.measuring.interval import LEAST_ITEMS, estimate_cells, estimate_groups, prepare_cells
 from equipoise.measuring.scatter import student_quantile
 from equipoise.measuring.summarise import cells, is_answered, item_rows, merge_cells
+from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Estimate, MetricKey, Status, text_column
 
 SILENT = -math.log(0.025)
@@ -200,6 +201,40 @@ def test_all_items_asked_several_times_leave_only_the_wavering() -> None:
     assert (found.high - found.low) / 2 == pytest.approx(1.97 * math.sqrt(within), rel=0.06)
     assert (wide.high - wide.low) / 2 == pytest.approx(1.97 * y.std(ddof=1) / math.sqrt(339), rel=0.03)
     assert wide.clusters == {"item": 339}
+
+
+def test_probabilities_do_not_waver() -> None:
+    """The same share again and again is no coin that was tossed."""
+    probe = get_probe("jobs_lum").read_by("probabilities")
+    twice = equipoise.plan(probe, repeat=2)
+    answers = twice.attempts().with_columns(
+        pl.lit("male").alias(LABEL), p_male=pl.lit(0.5), p_female=pl.lit(0.5), p_neither=0.0
+    )
+    table = cells(item_rows(probe, answers.with_columns(pl.lit(Status.OK.value).alias(STATUS))))
+    prepared = prepare_cells(probe, table, twice.parameters)
+    drawn, whole = (estimate_cells(prepared, drawn=share)["masculine_rate"] for share in (0.0, 1.0))
+    assert (drawn.low, drawn.high) == (whole.low, whole.high)
+
+
+def test_that_two_prompts_of_an_item_differ_is_no_wavering() -> None:
+    """A model that always takes the first option never wavers; to ask it again must not widen its interval."""
+    widths = []
+    for repeat in (1, 4):
+        given: dict[str, Any] = {"corpus": "sentences", "design": "choose", "repeat": repeat}
+        attempts = equipoise.plan("gest_translation", **given).attempts()
+        answers = attempts.select(ID, "repetition").with_columns(pl.lit("(a)").alias(ANSWER))
+        found = equipoise.score("gest_translation", answers, **given).metrics["masculine_rate"]
+        widths.append(found.high - found.low)
+    assert widths[1] <= widths[0] + 1e-9
+
+
+def test_items_of_which_nothing_was_read_do_not_count() -> None:
+    result = score_in_turn("jobs_lum", ["He.", "She.", *["…"] * 8], sample=60)
+    rate, undetected = result.metrics["masculine_rate"], result.metrics["undetected_rate_attempts"]
+    assert (rate.n, rate.value, math.isnan(rate.low)) == (12, 0.5, True)
+    assert undetected.low < undetected.value < undetected.high
+    nothing = score_in_turn("jobs_lum", ["…"], sample=60).metrics["undetected_rate_attempts"]
+    assert (nothing.value, math.isnan(nothing.low)) == (1.0, True)
 
 
 def test_a_stratum_with_one_item_has_no_interval() -> None:

@@ -87,8 +87,8 @@ def test_many_arms_have_few_possible_outcomes() -> None:
     for family in ("he", "ze"):
         counts = {label: sum(table[f"{family}_{label}"][0] for table in drawn) for label in PRONOUNS_KEPT.labels}
         assert counts == {"right": 16, "wrong": 6, "mixed": 5, "avoided": 5}
-    filled = filled_outcomes(PROBE, rows)
-    assert len(filled) == 2**5
+    filled = list(filled_outcomes(PROBE, rows))
+    assert len(filled) == 1 + 5, "the other of two labels, one arm at a time"
     assert all(table["he_mixed"][0] == table["he_avoided"][0] == 0 for table in filled)
 
 

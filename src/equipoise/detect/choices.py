@@ -153,6 +153,7 @@ def choice(letters: str = "ab") -> Detector:
         version=2,
         labels=tuple(letters),
         other_labels=(TIE, REFUSED),
+        opposites=((letters[0], letters[1]),),
         read=partial(choose_letter, letters=letters),
         patterns={"letter": SHOWN},
     )

@@ -7,8 +7,8 @@ questions or templates would scatter more. With Z_k the sum of the influences of
 
 For F crossed columns V = ΣV_f - (F-1) V_items, at least the largest of them, with Satterthwaite's degrees of freedom.
 Where a cluster is also a stratum (the sixteen stereotypes), its influences sum to zero. What scatters then are the
-strata's own rates: V = Σ a² k s², over the groups of k strata that count alike, a each, with s² the variance of their
-rates; for a difference of two means that is the two-sample t of Welch.
+strata's own rates: V = Σ a² k s², over the groups of k strata that count to one side, a each, with s² the variance of
+their rates; for a difference of two means that is the two-sample t of Welch.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def generalise(
             continue
         places = [found.names.index(name) for name in (metric.range_of or (metric.name,))]
         parts = {name: _cluster_covariance(z[:, places]) for name, z in sums.items()}
-        if len(probe.strata) == 1 and probe.strata[0] in parts and not metric.range_of:
+        if len(probe.strata) == 1 and probe.strata[0] in parts and not metric.range_of and len(found.outcomes):
             parts[probe.strata[0]] = _spread_of_strata(cells, found, places[0])
         covariance, degrees = _add_up(found.scatter(places).covariance(), list(parts.values()), found.items - 1)
         quantile = student_quantile(degrees, level)
@@ -101,7 +101,7 @@ def _spread_of_strata(cells: CellTable, found: Linearised, place: int) -> tuple[
     """The variance of a metric that averages strata, by the scatter of their own rates, and its degrees of freedom.
 
     A stratum counts a = the change of the metric if all its items go from the first outcome to the last; its rate is
-    how much of that way they went. Strata that count alike, to the second digit, are one group.
+    how much of that way they went. Strata that count to the same side are one group.
     """
     first, last, z = found.outcomes[0, :, place], found.outcomes[-1, :, place], found.z[:, place]
     weight = found.weight * cells.decided
@@ -109,8 +109,7 @@ def _spread_of_strata(cells: CellTable, found: Linearised, place: int) -> tuple[
     largest = np.abs(counts).max(initial=1e-300)
     counting = np.abs(counts) > 1e-6 * largest
     counts, rates = counts[counting], gone[counting] / counts[counting]
-    kinds = np.round(counts / largest, 2)
-    groups = [kinds == kind for kind, number in zip(*np.unique(kinds, return_counts=True), strict=True) if number > 1]
+    groups = [group for group in (counts < 0, counts > 0) if group.sum() > 1]
     parts = [
         (np.array([[group.sum() * np.mean(counts[group]) ** 2 * rates[group].var(ddof=1)]]), group.sum() - 1.0)
         for group in groups

@@ -97,6 +97,8 @@ def _find_mistakes_of_metrics(probe: Probe, rows: pl.DataFrame, parameters: Para
                 yield f"the metric {metric.name!r} counts its items by {name!r}, which is no total"
         if unknown_names := {*metric.range_of, *(metric.distance_of or ())[:1]} - declared:
             yield f"the metric {metric.name!r} refers to {_list(unknown_names)}, which is no metric"
+        if metric.bands and metric.distance_of:
+            yield f"the metric {metric.name!r} is a distance and has marks; mark {metric.distance_of[0]!r} instead"
         if shape != (ROWS,):
             yield f"the metric {metric.name!r} must have one value per row of totals, but its shape is {shape}"
         if rows.is_empty() and not np.isnan(values[metric.name]).all():

@@ -102,8 +102,9 @@ def _common_influences(sides: Sequence[CellTable]) -> list[Array]:
     An item that was answered as often in both runs has the mean of what was said; any other its own. What was said is
     in the columns that differ between possible outcomes; the others say how much was answered.
     """
-    outcomes = [side.outcomes for side in sides if len(side.outcomes)]
-    said = np.asarray(np.sum([np.ptp(side, axis=0).sum(axis=0) for side in outcomes], axis=0) > 0)
+    said = np.ones(len(sides[0].names), dtype=bool)
+    if outcomes := [side.outcomes for side in sides if len(side.outcomes)]:
+        said = np.asarray(np.sum([np.ptp(side, axis=0).sum(axis=0) for side in outcomes], axis=0) > 0)
     first, second = (side.columns[:, ~said] for side in sides)
     alike = np.abs(first - second).max(axis=1, initial=0.0) < 1e-9
     middle = (sides[0].columns + sides[1].columns) / 2

@@ -75,8 +75,8 @@ def apply_detector(detector: Detector, attempts: pl.DataFrame) -> pl.DataFrame:
 
 
 def can_be_judged(probe: Probe) -> bool:
-    """Whether answers of the probe can be sent to a judge. Probabilities leave nothing to read."""
-    return probe.judge is not None and probe.reading != PROBABILITIES
+    """Whether answers of the probe can be sent to a judge, which gives labels and no numbers."""
+    return probe.judge is not None and probe.reading != PROBABILITIES and not probe.detector.number
 
 
 def evaluate_judged(probe: Probe, attempts: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,8 @@ interval with one pseudo-item; for every other metric it keeps the interval open
 value that is shown stays f(T), and the interval always holds it.
 
 Where no item went to one side of all the others (no failure was seen), nothing scatters, and up to -ln 0.025 = 3.7
-items in n may still do so: that end reaches at least 3.7 c from the value, c the largest change that one item can make.
+items in n may still do so: that end reaches at least 3.7 c from the value, c the change that one item can make (the
+root mean square over items).
 Each interval ends at the least and the largest value that the metric can have.
 
 If each of N items was asked r times, and n of them are there, then for these prompts V = (1 - n/N) V + (n/N) Σ_i v_i,
@@ -34,8 +35,8 @@ from numpy.typing import NDArray
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals, share
 from equipoise.measuring.calling import running
 from equipoise.measuring.outcomes import ATTEMPTS, possible_outcomes
-from equipoise.measuring.scatter import LEVEL, Spread, divide
-from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
+from equipoise.measuring.scatter import LEVEL, Spread, divide, inflate
+from equipoise.measuring.summarise import WEIGHT, number_strata, stack_columns, statistics
 from equipoise.schema import NEITHER, Estimate, MetricKey
 
 LEAST_ITEMS = 20
@@ -61,16 +62,16 @@ class CellTable:
     columns: Array
     weight: NDArray[np.int64]
     decided: NDArray[np.bool_]
-    """Whether the items of the cell enter any metric."""
+    """Whether any answer to the items of the cell decides something."""
     stratum: NDArray[np.int64]
     outcomes: Array
     """The columns of each cell for each possible outcome: outcome, cell, column."""
     mass: float
     """How many pseudo-items there are: one; for answers that count many words, one word of each kind."""
     said: Array
-    """Arm, label, cell: how often the answers had each label. No arm where that says nothing of repetitions,"""
+    """Arm, label, cell: how often the answers had each label; no arm where that says nothing of wavering."""
     means: Array
-    """Arm, label, outcome: and the mean over the possible outcomes in which the arm has the label."""
+    """Arm, label, outcome: the weights of a mean over the possible outcomes in which the arm has the label."""
 
     def take(self, places: Places) -> CellTable:
         """Some of the cells, in this order."""
@@ -145,15 +146,11 @@ def prepare_cells(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
     """The statistics of cells, as they are and for each possible outcome."""
     columns = statistics(probe, table, parameters)
     ways, tables = possible_outcomes(probe, table)
-    strata = (
-        table.select(pl.struct(probe.strata).rank("dense")).to_series()
-        if probe.strata
-        else pl.repeat(1, table.height, eager=True)
-    )
     decided = pl.sum_horizontal(f"{prefix}{name}" for prefix in probe.prefixes for name in probe.detector.outcomes) > 0
-    labels = probe.detector.labels if ways and not probe.detector.number else ()
+    labels = probe.detector.labels if ways and not (probe.detector.number or probe.detector.by_probability) else ()
     arms = probe.prefixes if labels else []
-    said = [[table[f"{arm}{label}"].to_numpy() for label in labels] for arm in arms]
+    said = np.array([[table[f"{arm}{label}"].to_numpy() for label in labels] for arm in arms], dtype=np.float64)
+    said = said.reshape(len(arms), len(labels), table.height)
     belongs = np.array([[[way[arm] == label for way in ways] for label in labels] for arm in arms], dtype=np.float64)
     return CellTable(
         probe=probe,
@@ -162,10 +159,10 @@ def prepare_cells(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
         columns=columns.to_numpy(),
         weight=table[WEIGHT].to_numpy(),
         decided=table.select(decided).to_series().to_numpy(),
-        stratum=strata.cast(pl.Int64).to_numpy() - 1,
+        stratum=number_strata(probe, table),
         outcomes=stack_columns(probe, tables, parameters) if tables else np.zeros((0, *columns.shape)),
         mass=1 / max(1.0, _count_words(probe, table)),
-        said=np.array(said, dtype=np.float64).reshape(len(arms), len(labels), table.height),
+        said=said,
         means=divide(belongs, belongs.sum(axis=-1, keepdims=True), 0.0),
     )
 
@@ -205,7 +202,7 @@ def linearise(cells: CellTable) -> Linearised:
         outcomes=cells.outcomes @ gradient,
         weight=weight,
         items=float(items.sum()),
-        scale=(items / np.maximum(items - 1, 0.5))[stratum],
+        scale=inflate(counted, stratum),
         pseudo=pseudo,
         mass=cells.mass,
     )
@@ -277,9 +274,10 @@ def make_estimate(metric: Metric, value: float, low: float, high: float, n: int)
 
 
 def has_enough(found: Linearised, metric: Metric) -> bool:
-    """Whether a metric rests on enough items, in each stratum on two, and on enough words where it names any."""
+    """Whether a metric rests on enough items, each of its parts on two, and on enough words where it names any."""
     place = found.names.index(metric.name)
-    possible = np.abs(found.outcomes[:, :, place]).max(axis=0, initial=0.0)
+    # An item of which nothing was read could have said anything, and says nothing.
+    possible = np.where(found.pseudo > 0, np.abs(found.outcomes[:, :, place]).max(axis=0, initial=0.0), 0.0)
     counts = np.maximum(np.abs(found.z[:, place]), possible) > 0
     counting = found.weight[counts].sum() if possible.any() else found.items
     return bool(
@@ -291,12 +289,13 @@ def has_enough(found: Linearised, metric: Metric) -> bool:
 
 
 def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[Spread, float]:
-    """What scatters, and how many items one silent item counts for.
+    """What scatters, without its signs, and how many items one silent item counts for.
 
     Where all items or a large part of them were asked several times, what is known of them is their own wavering.
     """
-    plain = found.scatter()
-    if not drawn or not len(cells.said):
+    plain, answers = found.scatter(), cells.said.sum(axis=1)
+    # That several prompts of an arm say different things is not the wavering of one.
+    if not drawn or not answers.size or answers.max() > cells.parameters["repeat"]:
         return plain, 1.0
     within = np.zeros_like(found.z)
     for said, means in zip(cells.said, cells.means, strict=True):
@@ -304,7 +303,6 @@ def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[
         mean = np.einsum("lc,lcm->cm", shares, effects)
         spread = np.einsum("lc,lcm->cm", shares, effects**2) - mean**2
         within += np.maximum(spread, 0.0) / np.maximum(said.sum(axis=0) - 1, 1)[:, None]
-    answers = cells.said.sum(axis=1)
     known = (answers != 1).all(axis=0) & cells.decided
     several = float(found.weight[known].sum())
     if not several or 2 * several < found.items:

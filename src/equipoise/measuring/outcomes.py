@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -35,14 +35,16 @@ def possible_outcomes(probe: Probe, rows: pl.DataFrame) -> tuple[Sequence[Way], 
     return ways, [rows.with_columns(**_assign(probe, way, filled=False)) for way in ways]
 
 
-def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows as if all missing answers of an arm had one label: one table for each combination of extreme labels.
+def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The rows as if all missing answers of each arm had one label: first one for all arms, then others arm by arm.
 
     These are the opposite labels, if there are any, or all. Numbers lie above or below the level of their item: as far
     as the arms of any item are apart.
     """
-    rows, extremes = _with_levels(probe, rows), probe.detector.opposites[:1] or (_ways_of_arm(probe),)
-    return [rows.with_columns(**_assign(probe, way, filled=True)) for way in _all_ways(probe, extremes[0])]
+    rows, (first, *others) = _with_levels(probe, rows), [*probe.detector.opposites, _ways_of_arm(probe)][0]
+    same = dict.fromkeys(probe.prefixes, first)
+    for way in (same, *({**same, prefix: other} for prefix in probe.prefixes for other in others)):
+        yield rows.with_columns(**_assign(probe, way, filled=True))
 
 
 def _ways_of_arm(probe: Probe) -> tuple[str, ...]:

@@ -96,6 +96,12 @@ def divide(part: Array, whole: Array, otherwise: float = np.nan) -> Array:
     return result
 
 
+def inflate(weight: Array, stratum: Groups) -> Array:
+    """n/(n-1) of the stratum of each row, at least 1."""
+    items = np.bincount(stratum, weights=weight)
+    return np.asarray(np.maximum(items / np.maximum(items - 1, 0.5), 1.0)[stratum])
+
+
 def number_values(values: pl.Series) -> Groups:
     """Equal values as one number, from 0."""
     return (values.cast(pl.String).fill_null("").rank("dense").cast(pl.Int64) - 1).to_numpy()

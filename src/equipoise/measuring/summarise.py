@@ -10,6 +10,7 @@ import polars as pl
 from equipoise.authoring import Array, Parameters, Probe
 from equipoise.measuring.calling import running
 from equipoise.measuring.outcomes import ATTEMPTS, MISSING
+from equipoise.measuring.scatter import Groups
 from equipoise.schema import ITEM, NEITHER, READING, STATUS, Status, is_measured
 
 WEIGHT = "weight"
@@ -113,6 +114,13 @@ def _mass_prefixes(probe: Probe) -> dict[str, list[str]]:
 def cells(rows: pl.DataFrame) -> pl.DataFrame:
     """Equal rows of items as one cell with a weight."""
     return merge_cells([rows.drop(ITEM).with_columns(pl.lit(1, pl.Int64).alias(WEIGHT))])
+
+
+def number_strata(probe: Probe, rows: pl.DataFrame) -> Groups:
+    """For each row the number of its stratum, from 0."""
+    if not probe.strata:
+        return np.zeros(rows.height, dtype=np.int64)
+    return rows.select(pl.struct(probe.strata).rank("dense")).to_series().cast(pl.Int64).to_numpy() - 1
 
 
 def merge_cells(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
