@@ -282,7 +282,7 @@ class Probe:
         if not self.detector.labels:
             return self.metrics
         empty = "Empty answers are not among them: they count as missing."
-        others = () if self.detector.by_probability else self.detector.other_labels
+        others = self.detector.counted_labels
         nothing = "The mean probability of words that decide nothing"
         return (
             *self.metrics,
@@ -290,16 +290,18 @@ class Probe:
             rate("undetected_rate_items", "Items with no detected attempt.", "items"),
             *(rate(f"{label}_rate", f"Attempts that were read as {label!r}.", "attempts") for label in others),
             *(
-                rate(f"{NEITHER}_mass{suffix}", f"{nothing}{of_arm}.", f"attempts{suffix}")
-                for suffix, of_arm in self.mass_suffixes().items()
+                rate(f"{NEITHER}_mass{suffix}", f"{nothing}{suffix.replace('_', ', ', 1)}.", f"attempts{suffix}")
+                for suffix in self.masses
             ),
         )
 
-    def mass_suffixes(self) -> dict[str, str]:
-        """What the names of probability masses end with, over all attempts and for each arm, and how that is said."""
+    @property
+    def masses(self) -> dict[str, list[str]]:
+        """By probabilities: what the names of masses end with, of all attempts and of each arm, and their prefixes."""
         if not self.detector.by_probability:
             return {}
-        return {"": "", **({f"_{slug(arm)}": f", {arm}" for arm in self.arms.values} if self.arms else {})}
+        by_arm = self.arms.prefixes if self.arms else {}
+        return {"": self.prefixes, **{f"_{slug(arm)}": [prefix] for arm, prefix in by_arm.items()}}
 
     def marked_metrics(self) -> dict[str, Bands]:
         """The bands of each metric that is marked."""

@@ -134,6 +134,11 @@ class Detector:
         return self.opening is not None
 
     @property
+    def counted_labels(self) -> tuple[str, ...]:
+        """Labels that decide nothing and are counted. By probabilities all that decides nothing is one mass."""
+        return () if self.by_probability else self.other_labels
+
+    @property
     def _probabilities(self) -> dict[str, str]:
         """For each label the column that holds its probability; empty for answers that were drawn."""
         names = (*self.labels, *self.other_labels) if self.by_probability else ()

@@ -18,14 +18,12 @@ from equipoise.probes.labelled import name_outcomes
 from equipoise.schema import (
     ANSWER,
     ATTEMPT,
-    CAREFUL,
     EVALUATION_FAILED,
     FIRST_TOKEN,
     FOR_JUDGE,
     JUDGED,
     LABEL,
     PROBABILITIES,
-    SPECIFIED,
     STATUS,
     VERDICT,
     Status,
@@ -118,9 +116,8 @@ def _needs_judge(probe: Probe, attempts: pl.DataFrame, evaluated: pl.DataFrame) 
     """Whether an answer was not read, was read as contradictory, or is decided differently by the two readings."""
     assert probe.judge is not None
     label, labels = pl.col(LABEL), probe.detector.labels
-    other = probe.read_by(SPECIFIED if probe.reading == CAREFUL else CAREFUL).detector
     open_ = label.is_null() | label.is_in(probe.judge.contradictory)
-    if other.labels and other != probe.detector:
+    if probe.other_reading and (other := probe.read_by(probe.other_reading).detector).labels:
         told = evaluate(other, attempts)[LABEL].alias("other")
         disagree = label.is_in(labels) & pl.col("other").is_in(other.labels) & (label != pl.col("other"))
         evaluated = evaluated.with_columns(told)

@@ -134,10 +134,9 @@ def measure_totals(probe: Probe, total: Totals, parameters: Parameters) -> dict[
     if probe.detector.labels:
         values["undetected_rate_attempts"] = share(total["undetected"], total[ATTEMPTS])
         values["undetected_rate_items"] = share(total["undetected_items"], total["items"])
-    for label in probe.detector.other_labels:
-        if not probe.detector.by_probability:
-            values[f"{label}_rate"] = share(total[f"read_as_{label}"], total[ATTEMPTS])
-    for suffix in probe.mass_suffixes():
+    for label in probe.detector.counted_labels:
+        values[f"{label}_rate"] = share(total[f"read_as_{label}"], total[ATTEMPTS])
+    for suffix in probe.masses:
         values[f"{NEITHER}_mass{suffix}"] = share(total[f"{NEITHER}_mass{suffix}"], total[f"{ATTEMPTS}{suffix}"])
     return values
 

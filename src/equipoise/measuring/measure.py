@@ -36,7 +36,7 @@ from equipoise.schema import (
 
 ALL = "all"
 """The group of all attempts."""
-_COLUMN, _GROUP = "column of arms", "arm"
+_GROUP = "arm"
 _FLAGS = (EVALUATION_FAILED, FOR_JUDGE, JUDGED, READ_DIFFERENTLY)
 BATCHES_MERGED_AT_ONCE = 20
 """To merge the cells of each batch with all before it takes ten times as long for ten million answers."""
@@ -99,7 +99,7 @@ def measure(
         coverage=_add_coverage(probe, coverage),
         matching=matching,
         selections=fold_selections(probe, selections),
-        attempts=partial(_find_answers, batches) if kept is None else pl.concat(kept),
+        attempts=partial(find_answers, batches) if kept is None else pl.concat(kept),
     )
 
 
@@ -115,7 +115,8 @@ def _find_whole_items(probe: Probe, rows: pl.DataFrame) -> Places:
     return places if len(places) < rows.height else places[:0]
 
 
-def _find_answers(batches: Callable[[], Iterable[Batch]]) -> Iterator[pl.DataFrame]:
+def find_answers(batches: Callable[[], Iterable[Batch]]) -> Iterator[pl.DataFrame]:
+    """The attempts that are measured, batch by batch."""
     return (attempts.filter(is_measured()) for _, attempts in batches())
 
 
@@ -129,22 +130,21 @@ def _count_attempts(probe: Probe, prompts: pl.DataFrame, attempts: pl.DataFrame,
         **{name: pl.col(name) for name in _FLAGS if name in attempts.columns},
     }
     tables = []
-    for place, column in enumerate((None, *probe.arm_columns)):
-        group = (pl.lit(ALL) if column is None else pl.col(column).cast(pl.String)).alias(_GROUP)
-        planned = prompts.group_by(group).agg((pl.len() * repetitions).cast(pl.Int64).alias("planned"))
+    for group in (pl.lit(ALL), *map(pl.col, probe.arm_columns)):
+        named = group.cast(pl.String).alias(_GROUP)
+        planned = prompts.group_by(named).agg((pl.len() * repetitions).cast(pl.Int64).alias("planned"))
         sums = (is_counted.sum().cast(pl.Int64).alias(name) for name, is_counted in counted.items())
-        found = attempts.group_by(group).agg(sums)
-        table = planned.join(found, on=_GROUP, how="left").drop_nulls(_GROUP).fill_null(0)
-        tables.append(table.select(pl.lit(place).alias(_COLUMN), pl.all()))
+        found = attempts.group_by(named).agg(sums)
+        tables.append(planned.join(found, on=_GROUP, how="left").drop_nulls(_GROUP).fill_null(0))
     return pl.concat(tables)
 
 
 def _add_coverage(probe: Probe, batches: Iterable[pl.DataFrame]) -> dict[str, dict[str, int]]:
     """The counts of all batches. The states of a group add up to its plan: an attempt that is not there is pending."""
     ended = pl.sum_horizontal(status.value for status in Status if status is not Status.PENDING)
-    total = pl.concat(list(batches)).group_by(_COLUMN, _GROUP).sum().sort(_COLUMN, _GROUP)
     pending = (pl.col("planned") - ended).alias(Status.PENDING.value)
-    found = {row.pop(_GROUP): row for row in total.drop(_COLUMN).with_columns(pending).to_dicts()}
+    total = pl.concat(list(batches)).group_by(_GROUP).sum().sort(_GROUP).with_columns(pending)
+    found = {row.pop(_GROUP): row for row in total.to_dicts()}
     nothing = dict.fromkeys(found[ALL], 0)
     arms = probe.arms.values if probe.arms else ()
     return {group: found.get(group, nothing) for group in (ALL, *arms, *found)}

@@ -91,8 +91,7 @@ def _assign(probe: Probe, way: Way, *, filled: bool) -> dict[str, pl.Expr]:
         for name, gain in gained.items():
             columns[f"{prefix}{name}"] = (pl.col(f"{prefix}{name}") if filled else nothing) + gain
         columns[f"{prefix}{ATTEMPTS}"] = (decided if filled else nothing) + size
-        if not detector.by_probability:  # a probability of other words is there whatever the labels get
-            columns |= {f"{prefix}{label}": nothing for label in detector.other_labels}
+        columns |= {f"{prefix}{label}": nothing for label in detector.counted_labels}
     return columns
 
 

@@ -28,7 +28,7 @@ from equipoise.authoring import Probe
 from equipoise.errors import BadFile, EquipoiseError, InputError, IntegrityError, StorageError
 from equipoise.measuring import plan as plans
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.measure import Batch, measure
+from equipoise.measuring.measure import Batch, find_answers, measure
 from equipoise.measuring.plan import Plan, Setup, list_differences, number_items, plan
 from equipoise.measuring.result import NOTHING_MATCHED, Matching, Result
 from equipoise.schema import (
@@ -42,7 +42,6 @@ from equipoise.schema import (
     REPETITION,
     STATUS,
     Status,
-    is_measured,
 )
 
 SUFFIX = ".partial"
@@ -116,7 +115,7 @@ class Partial:
             batches = partial(_join, planned, planned.make, self.attempts)
             result = measure(self.setup, batches, self.values.matching)
         # Only who looks at the attempts needs the ids of their prompts, which take longer than all else.
-        return replace(result, attempts=partial(_find_evaluated, planned, self.attempts))
+        return replace(result, attempts=partial(find_answers, partial(_join, planned, planned.take, self.attempts)))
 
     def write(self, target: Path | str | IO[bytes]) -> None:
         """Write it to a file, from which `Partial.read` makes it again."""
@@ -196,10 +195,6 @@ def _join(planned: Plan, make: Callable[[int, int], pl.DataFrame], attempts: pl.
         joined = prompts.join(some, on=NUMBER, maintain_order="left_right").drop(NUMBER)
         _require(joined.height == some.height, "attempts that are not planned")
         yield Batch(prompts.drop(NUMBER), joined)
-
-
-def _find_evaluated(planned: Plan, attempts: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    return (batch.attempts.filter(is_measured()) for batch in _join(planned, planned.take, attempts))
 
 
 def _refuse_repeated(setup: Setup, attempts: pl.DataFrame) -> None:

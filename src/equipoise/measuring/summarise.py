@@ -69,10 +69,9 @@ def statistics(probe: Probe, rows: pl.DataFrame, parameters: Parameters) -> pl.D
                 columns |= _count_prompts(probe)
             columns |= {
                 f"read_as_{label}": pl.sum_horizontal(f"{prefix}{label}" for prefix in probe.prefixes)
-                for label in probe.detector.other_labels
-                if not probe.detector.by_probability
+                for label in probe.detector.counted_labels
             }
-            for suffix, prefixes in _mass_prefixes(probe).items():
+            for suffix, prefixes in probe.masses.items():
                 columns[f"attempts{suffix}"] = pl.sum_horizontal(f"{prefix}{ATTEMPTS}" for prefix in prefixes)
                 columns[f"{NEITHER}_mass{suffix}"] = pl.sum_horizontal(f"{prefix}{NEITHER}" for prefix in prefixes)
         return rows.select(**{name: column.cast(pl.Float64) for name, column in columns.items()})
@@ -103,12 +102,6 @@ def stack_columns(probe: Probe, tables: Sequence[pl.DataFrame], parameters: Para
     ]
     columns = np.concatenate([part.to_numpy(order="c") for part in parts])
     return columns.reshape(len(tables), tables[0].height, parts[0].width)
-
-
-def _mass_prefixes(probe: Probe) -> dict[str, list[str]]:
-    """For each mass of words that decide nothing the prefixes of the columns that it is the sum of."""
-    by_arm = [[prefix] for prefix in probe.prefixes] if probe.arms else []
-    return dict(zip(probe.mass_suffixes(), [probe.prefixes, *by_arm], strict=False))
 
 
 def cells(rows: pl.DataFrame) -> pl.DataFrame:
