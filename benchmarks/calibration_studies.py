@@ -70,9 +70,9 @@ def take_runs(
     """The cells of each run, prepared and as a table; what is estimated, and what is true."""
     for world, chance, here, rng in take_turns(study, model, runs):
         truth = find_truth(world, expect_total(world, chance, asking))
-        drawn = min(1.0, asking.items / world.items.height) if asking.repetitions > 1 else 0.0
+        share_asked = min(1.0, asking.items / world.items.height) if asking.repetitions > 1 else 0.0
         for cells, table in simulate_runs(world, chance, asking, here, rng):
-            yield cells, table, estimate_cells(cells, drawn=drawn), truth
+            yield cells, table, estimate_cells(cells, share_asked=share_asked), truth
 
 
 def covers(found: Estimate, truth: float) -> bool:

@@ -212,8 +212,8 @@ def test_probabilities_do_not_waver() -> None:
     )
     table = cells(item_rows(probe, answers.with_columns(pl.lit(Status.OK.value).alias(STATUS))))
     prepared = prepare_cells(probe, table, twice.parameters)
-    drawn, whole = (estimate_cells(prepared, drawn=share)["masculine_rate"] for share in (0.0, 1.0))
-    assert (drawn.low, drawn.high) == (whole.low, whole.high)
+    some, whole = (estimate_cells(prepared, share_asked=share)["masculine_rate"] for share in (0.0, 1.0))
+    assert (some.low, some.high) == (whole.low, whole.high)
 
 
 def test_that_two_prompts_of_an_item_differ_is_no_wavering() -> None:

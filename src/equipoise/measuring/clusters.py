@@ -64,7 +64,7 @@ def generalise(
             continue
         places = [found.names.index(name) for name in (metric.range_of or (metric.name,))]
         parts = {name: _cluster_covariance(z[:, places]) for name, z in sums.items()}
-        if len(probe.strata) == 1 and probe.strata[0] in parts and not metric.range_of and len(found.outcomes):
+        if len(probe.strata) == 1 and probe.strata[0] in parts and not metric.range_of and len(found.possible_z):
             parts[probe.strata[0]] = _spread_of_strata(cells, found, places[0])
         covariance, degrees = _add_up(found.scatter(places).covariance(), list(parts.values()), found.items - 1)
         quantile = student_quantile(degrees, level)
@@ -103,7 +103,7 @@ def _spread_of_strata(cells: CellTable, found: Linearised, place: int) -> tuple[
     A stratum counts a = the change of the metric if all its items go from the first outcome to the last; its rate is
     how much of that way they went. Strata that count to the same side are one group.
     """
-    first, last, z = found.outcomes[0, :, place], found.outcomes[-1, :, place], found.z[:, place]
+    first, last, z = found.possible_z[0, :, place], found.possible_z[-1, :, place], found.z[:, place]
     weight = found.weight * cells.decided
     counts, gone = (np.bincount(cells.stratum, weights=weight * part) for part in (last - first, z - first))
     largest = np.abs(counts).max(initial=1e-300)

@@ -151,9 +151,9 @@ def _interval(metric: Metric, found: Sequence[Linearised], bands: Bands | None =
     scatter = _join(found, places)
     values = np.array([side.values for side in found])
     if bands or metric.range_of or metric.distance_of:
-        drawn = scatter.draw(LEVEL) if np.isfinite(scatter.z).all() else np.full((1, 2 * len(places)), np.nan)
-        moved = np.repeat(values[:, None], 1 + len(drawn), axis=1)
-        moved[:, 1:, places] += np.stack(np.split(drawn, 2, axis=1))
+        draws = scatter.draw(LEVEL) if np.isfinite(scatter.z).all() else np.full((1, 2 * len(places)), np.nan)
+        moved = np.repeat(values[:, None], 1 + len(draws), axis=1)
+        moved[:, 1:, places] += np.stack(np.split(draws, 2, axis=1))
         combined = _combine(metric, names, moved)
         first, second = bands.distances(combined) if bands else combined
         observed = float(second[0] - first[0])

@@ -22,7 +22,7 @@ from equipoise.schema import ALLOW_MISSING, Bounds, Estimate, MetricKey, Status,
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
 NO_REGRESSION = "--no-regression"
-UNDECIDED = ("pass", "fail")
+COUNTS_AS = ("pass", "fail")
 """What a gate counts as that is undecided, if it shall be one or the other."""
 
 
@@ -48,15 +48,15 @@ class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     no_regression: bool = False
     """No marked metric may be clearly worse than in the baseline."""
     undecided: str | None = None
-    """One of UNDECIDED. By default a gate is undecided if a rule is, but for `no_regression`: what is not clearly worse
+    """One of COUNTS_AS. By default a gate is undecided if a rule is, but for `no_regression`: what is not clearly worse
     than the baseline passes, and what the data leave open is said."""
     allow_incomplete: bool = False
 
     def __post_init__(self) -> None:
         if self.fail_on is not None and self.fail_on not in tuple(MARKS[1:]):
             raise BadParameter(f"A gate can fail on B, C or D: A is the best mark. Got {self.fail_on!r} instead.")
-        if self.undecided not in (None, *UNDECIDED):
-            raise UnknownName("outcome of an undecided gate", self.undecided, UNDECIDED)
+        if self.undecided not in (None, *COUNTS_AS):
+            raise UnknownName("outcome of an undecided gate", self.undecided, COUNTS_AS)
 
 
 @dataclass(frozen=True, kw_only=True)

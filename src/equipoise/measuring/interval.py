@@ -104,7 +104,7 @@ class Linearised:
     """Column, metric."""
     z: Array
     """Cell, metric: the influence of one item of the cell."""
-    outcomes: Array
+    possible_z: Array
     """Outcome, cell, metric: what it would be with each possible outcome."""
     weight: Array
     items: float
@@ -117,13 +117,13 @@ class Linearised:
     """and in all."""
 
     def scatter(self, places: Sequence[int] | slice = slice(None)) -> Spread:
-        """What the items and then the pseudo-item add to some metrics.
+        """What the items add to some metrics, one row per cell, and then the pseudo-item.
 
         Of the pseudo-item, which is one observation, each metric has mass · z²: so it counts in the degrees of freedom.
         """
         items = np.sqrt(self.scale)[:, None] * self.z[:, places]
-        unknown = np.sqrt(self.mass) * self.outcomes[:, :, places]
-        weights = [self.weight, *[self.pseudo / self.mass] * len(self.outcomes)]
+        unknown = np.sqrt(self.mass) * self.possible_z[:, :, places]
+        weights = [self.weight, *[self.pseudo / self.mass] * len(self.possible_z)]
         return Spread(np.concatenate([items, *unknown]), np.concatenate(weights))
 
 
@@ -198,7 +198,7 @@ def linearise(cells: CellTable) -> Linearised:
         total=dict(zip(cells.names, total.tolist(), strict=True)),
         gradient=gradient,
         z=cells.columns @ gradient,
-        outcomes=cells.outcomes @ gradient,
+        possible_z=cells.outcomes @ gradient,
         weight=weight,
         items=float(items.sum()),
         scale=inflate(counted, stratum),
@@ -219,7 +219,7 @@ def differentiate(probe: Probe, names: Sequence[str], total: Array, parameters: 
 
 
 def estimate_groups(
-    cells: CellTable, rows: pl.DataFrame, planned: pl.DataFrame, level: float = LEVEL, drawn: float = 0.0
+    cells: CellTable, rows: pl.DataFrame, planned: pl.DataFrame, level: float = LEVEL, share_asked: float = 0.0
 ) -> dict[MetricKey, Estimate]:
     """Every metric of all items and of each group of each slice that was planned; `rows` are those of the cells."""
     groups: dict[tuple[str | None, str | None], Places] = {(None, None): np.arange(rows.height)}
@@ -229,19 +229,19 @@ def estimate_groups(
     return {
         MetricKey(name, column, group): estimate
         for (column, group), members in groups.items()
-        for name, estimate in estimate_cells(cells.take(members), level, drawn).items()
+        for name, estimate in estimate_cells(cells.take(members), level, share_asked).items()
     }
 
 
-def estimate_cells(cells: CellTable, level: float = LEVEL, drawn: float = 0.0) -> dict[str, Estimate]:
+def estimate_cells(cells: CellTable, level: float = LEVEL, share_asked: float = 0.0) -> dict[str, Estimate]:
     """Every metric of these cells with its interval.
 
-    `drawn` is the share of all items that is there, where each was asked several times; else 0.
+    `share_asked` is the share of all items that is there, where each was asked several times; else 0.
     """
     found = linearise(cells)
-    scatter, answers = _blend_wavering(found, cells, drawn)
+    scatter, answers = _blend_wavering(found, cells, share_asked)
     blended, plain = (scatter.reach(level), answers), (found.scatter().reach(level), 1.0)
-    down, up = _silent_reach(found, found.z, found.outcomes, level)
+    down, up = _silent_reach(found, found.z, found.possible_z, level)
     metrics = {metric.name: metric for metric in cells.probe.all_metrics()}
 
     def estimate(metric: Metric) -> Estimate:
@@ -276,7 +276,7 @@ def has_enough(found: Linearised, metric: Metric) -> bool:
     """Whether a metric rests on enough items, each of its parts on two, and on enough words where it names any."""
     place = found.names.index(metric.name)
     # An item of which nothing was read could have said anything, and says nothing.
-    possible = np.where(found.pseudo > 0, np.abs(found.outcomes[:, :, place]).max(axis=0, initial=0.0), 0.0)
+    possible = np.where(found.pseudo > 0, np.abs(found.possible_z[:, :, place]).max(axis=0, initial=0.0), 0.0)
     counts = np.maximum(np.abs(found.z[:, place]), possible) > 0
     counting = found.weight[counts].sum() if possible.any() else found.items
     return bool(
@@ -287,18 +287,18 @@ def has_enough(found: Linearised, metric: Metric) -> bool:
     )
 
 
-def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[Spread, float]:
+def _blend_wavering(found: Linearised, cells: CellTable, share_asked: float) -> tuple[Spread, float]:
     """What scatters, without its signs, and how many items one silent item counts for.
 
     Where all items or a large part of them were asked several times, what is known of them is their own wavering.
     """
     plain, answers = found.scatter(), cells.said.sum(axis=1)
     # That several prompts of an arm say different things is not the wavering of one.
-    if not drawn or not answers.size or answers.max() > cells.parameters["repeat"]:
+    if not share_asked or not answers.size or answers.max() > cells.parameters["repeat"]:
         return plain, 1.0
     within = np.zeros_like(found.z)
     for said, means in zip(cells.said, cells.means, strict=True):
-        shares, effects = said / np.maximum(said.sum(axis=0), 1), np.tensordot(means, found.outcomes, axes=1)
+        shares, effects = said / np.maximum(said.sum(axis=0), 1), np.tensordot(means, found.possible_z, axes=1)
         mean = np.einsum("lc,lcm->cm", shares, effects)
         spread = np.einsum("lc,lcm->cm", shares, effects**2) - mean**2
         within += np.maximum(spread, 0.0) / np.maximum(said.sum(axis=0) - 1, 1)[:, None]
@@ -307,22 +307,22 @@ def _blend_wavering(found: Linearised, cells: CellTable, drawn: float) -> tuple[
     if not several or 2 * several < found.items:
         return plain, 1.0
     each = float(found.weight[known] @ answers.mean(axis=0)[known]) / several
-    between, known_share = plain.z**2, drawn * known[:, None] * found.items / several
-    square = (1 - drawn + drawn / each**2) * between
-    square[: len(known)] = (1 - drawn) * between[: len(known)] + known_share * within
-    return Spread(np.sqrt(square), plain.weight), 1 / (1 - drawn + drawn / each)
+    between, known_share = plain.z**2, share_asked * known[:, None] * found.items / several
+    square = (1 - share_asked + share_asked / each**2) * between
+    square[: len(known)] = (1 - share_asked) * between[: len(known)] + known_share * within
+    return Spread(np.sqrt(square), plain.weight), 1 / (1 - share_asked + share_asked / each)
 
 
-def _silent_reach(found: Linearised, z: Array, outcomes: Array, level: float) -> tuple[Array, Array]:
+def _silent_reach(found: Linearised, z: Array, possible_z: Array, level: float) -> tuple[Array, Array]:
     """How far each interval must reach down and up because no item went there; 0 where one did."""
     there = found.pseudo > 0
-    if not there.any() or not len(outcomes):
+    if not there.any() or not len(possible_z):
         return np.zeros(z.shape[1]), np.zeros(z.shape[1])
-    z, outcomes, weight = z[there], outcomes[:, there], found.weight[there]
+    z, possible_z, weight = z[there], possible_z[:, there], found.weight[there]
     # What the detector left open is not among the outcomes.
-    possible = np.where(outcomes.any(axis=(0, 1)), outcomes, 1 / found.items)
+    possible = np.where(possible_z.any(axis=(0, 1)), possible_z, 1 / found.items)
     # Without the pseudo-item, which makes every change smaller.
-    most = -math.log((1 - level) / 2) * (1 + len(outcomes) * found.pseudo.sum() / found.items)
+    most = -math.log((1 - level) / 2) * (1 + len(possible_z) * found.pseudo.sum() / found.items)
     reaches = []
     for sign, farthest in ((-1.0, possible.min(axis=0)), (1.0, possible.max(axis=0))):
         change = np.sqrt(weight @ (farthest - z) ** 2 / weight.sum())
@@ -335,7 +335,7 @@ def _range_reach(found: Linearised, names: Sequence[str], level: float) -> float
     """How far the interval of the largest difference between some metrics reaches: as far as such ranges scatter."""
     places = [found.names.index(name) for name in names]
     one, other = np.array(list(itertools.combinations(places, 2))).T
-    gaps = found.z[:, one] - found.z[:, other], found.outcomes[:, :, one] - found.outcomes[:, :, other]
+    gaps = found.z[:, one] - found.z[:, other], found.possible_z[:, :, one] - found.possible_z[:, :, other]
     by_chance = float(np.quantile(np.ptp(found.scatter(places).draw(level), axis=1), level))
     return max(by_chance, *map(float, np.ravel(_silent_reach(found, *gaps, level))))
 

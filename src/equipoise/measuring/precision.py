@@ -33,13 +33,13 @@ class Need:
     """How often each of them must be asked where that is fewer than needed; None if that would not do, either."""
 
 
-def _remaining_variance(repetitions: int, drawn: float) -> float:
+def _remaining_variance(repetitions: int, share_asked: float) -> float:
     """What is left of the variance of one answer to each item, if this share of all items is asked so often.
 
     By both extremes: a model that flips a coin for each answer, and one that is sure of every item. Against the second
     repetitions do not help, unless all items are asked.
     """
-    return max(1 / repetitions, 1 - drawn)
+    return max(1 / repetitions, 1 - share_asked)
 
 
 def find_needs(pilot: Result, *, precision: float | None = None) -> list[Need]:
@@ -62,8 +62,8 @@ def _find_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
         return Need(metric=name, items=None, half_width=width, detectable=POWER_FACTOR * width, population=population)
     items = max(1, math.ceil(pilot.items * (width / wanted) ** 2))
     repetitions = None
-    drawn = not pilot.setup.probe.detector.by_probability  # to ask again would give the same probabilities
-    if drawn and items > population:
+    wavers = not pilot.setup.probe.detector.by_probability  # to ask again would give the same probabilities
+    if wavers and items > population:
         before = _remaining_variance(pilot.setup.repetitions, pilot.items / population)
         often = range(pilot.setup.repetitions + 1, MOST_REPETITIONS + 1)
         enough = (number for number in often if _remaining_variance(number, 1.0) <= before * population / items)
