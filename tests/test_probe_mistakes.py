@@ -54,12 +54,7 @@ MISTAKES: dict[str, tuple[Probe, str, type[Exception] | None]] = {
         AttributeError,
     ),
     "marks on a distance": (
-        replace(
-            JOBS_LUM,
-            metrics=tuple(
-                replace(one, bands=JOBS_LUM.metrics[0].bands) if one.distance_of else one for one in JOBS_LUM.metrics
-            ),
-        ),
+        replace(JOBS_LUM, metrics=tuple(replace(one, bands=JOBS_LUM.metrics[0].bands) for one in JOBS_LUM.metrics)),
         "'disparity' is a distance and has marks; mark 'masculine_rate' instead",
         None,
     ),

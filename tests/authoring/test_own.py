@@ -88,7 +88,6 @@ def test_prompts_asked_again_and_again_have_the_same_interval_without_their_tabl
     without = equipoise.Run.open(tmp_path / "own.equipoise")["going"]
     assert without.to_dict() == audit["going"].to_dict()
     estimate, wide = without.metrics["difference"], without.generalised["difference"]
-    assert wide.high - wide.low > 0
     assert (wide.low, wide.high) != (estimate.low, estimate.high), "for these prompts, of which all were asked"
 
 

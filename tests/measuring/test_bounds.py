@@ -196,16 +196,10 @@ def test_the_value_on_whole_pairs_stands_beside_the_plain_one() -> None:
 
 def test_many_arms_with_many_labels_have_bounds_at_once() -> None:
     """Twelve arms of eight options: one table for each arm, not for each of 8 to the 12 combinations."""
-    names = [f"person {number}" for number in range(12)]
-    rows = [(f"Case {case} of {name}: (a) to (h)?", name, case) for case in range(4) for name in names]
-    probe = own_prompts(
-        pl.DataFrame(rows, schema=["prompt", "who", "case"], orient="row"),
-        name="chosen",
-        arm="who",
-        pair="case",
-        read="choice",
-        letters="abcdefgh",
-    )
+    people = [f"person {number}" for number in range(12)]
+    rows = [(f"Case {case}, {who}: (a) to (h)?", who, case) for case in range(4) for who in people]
+    table = pl.DataFrame(rows, schema=["prompt", "arm", "pair"], orient="row")
+    probe = own_prompts(table, name="chosen", read="choice", letters="abcdefgh")
     answers = {text: "(a)" if "person 3" in text else "(b)" if "case 1" in text.lower() else "…" for text, *_ in rows}
     bounds = equipoise.score(probe, answers).bounds["difference_person_3"]
     assert (bounds.least, bounds.most) == (-1.0, -0.25), "one of four is known"
