@@ -130,7 +130,7 @@ def study_coverage(kind: str, study: str, model: str, asking: Asking, runs: int)
 def plain_widths(world: World, cells: CellTable) -> dict[str, float]:
     """The widths of intervals without an unknown item and t: 2 · 1.96 √V, for metrics that are no range."""
     found = linearise(replace(cells, mass=1e-12))
-    widths = dict(zip(found.names, 2 * 1.959964 * np.sqrt(found.scatter().variance()), strict=True))
+    widths = dict(zip(found.names, 2 * 1.959964 * np.sqrt(np.diag(found.scatter().covariance())), strict=True))
     marked = [metric for metric in world.probe.all_metrics() if metric.bands]
     return {metric.name: widths[metric.name] for metric in marked if not metric.range_of and not metric.distance_of}
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from equipoise.authoring import Array, Metric, Parameters, Probe, Totals, share
 from equipoise.measuring.calling import running
 from equipoise.measuring.outcomes import ATTEMPTS, possible_outcomes
-from equipoise.measuring.scatter import LEVEL, Spread, divide, inflate
+from equipoise.measuring.scatter import LEVEL, Spread, divide, find_reach, inflate
 from equipoise.measuring.summarise import WEIGHT, number_strata, stack_columns, statistics
 from equipoise.schema import NEITHER, Estimate, MetricKey
 
@@ -239,8 +239,9 @@ def estimate_cells(cells: CellTable, level: float = LEVEL, share_asked: float = 
     `share_asked` is the share of all items that is there, where each was asked several times; else 0.
     """
     found = linearise(cells)
-    scatter, answers = _blend_wavering(found, cells, share_asked)
-    blended, plain = (scatter.reach(level), answers), (found.scatter().reach(level), 1.0)
+    scatter = found.scatter()
+    plain = scatter.reach(level), 1.0
+    blended = _blend_wavering(found, cells, scatter, share_asked, level) or plain
     down, up = _silent_reach(found, found.z, found.possible_z, level)
     metrics = {metric.name: metric for metric in cells.probe.all_metrics()}
 
@@ -287,15 +288,17 @@ def has_enough(found: Linearised, metric: Metric) -> bool:
     )
 
 
-def _blend_wavering(found: Linearised, cells: CellTable, share_asked: float) -> tuple[Spread, float]:
-    """What scatters, without its signs, and how many items one silent item counts for.
+def _blend_wavering(
+    found: Linearised, cells: CellTable, scatter: Spread, share_asked: float, level: float
+) -> tuple[Array, float] | None:
+    """How far intervals reach where all items, or a part of them, were asked several times; None elsewhere.
 
-    Where all items or a large part of them were asked several times, what is known of them is their own wavering.
+    What is known of such items is their own wavering. With it comes how many items one silent item counts for.
     """
-    plain, answers = found.scatter(), cells.said.sum(axis=1)
+    answers = cells.said.sum(axis=1)
     # That several prompts of an arm say different things is not the wavering of one.
     if not share_asked or not answers.size or answers.max() > cells.parameters["repeat"]:
-        return plain, 1.0
+        return None
     within = np.zeros_like(found.z)
     for said, means in zip(cells.said, cells.means, strict=True):
         shares, effects = said / np.maximum(said.sum(axis=0), 1), np.tensordot(means, found.possible_z, axes=1)
@@ -305,12 +308,13 @@ def _blend_wavering(found: Linearised, cells: CellTable, share_asked: float) -> 
     known = (answers != 1).all(axis=0) & cells.decided
     several = float(found.weight[known].sum())
     if not several or 2 * several < found.items:
-        return plain, 1.0
+        return None
     each = float(found.weight[known] @ answers.mean(axis=0)[known]) / several
-    between, known_share = plain.z**2, share_asked * known[:, None] * found.items / several
-    square = (1 - share_asked + share_asked / each**2) * between
-    square[: len(known)] = (1 - share_asked) * between[: len(known)] + known_share * within
-    return Spread(np.sqrt(square), plain.weight), 1 / (1 - share_asked + share_asked / each)
+    squares, items = scatter.z**2, len(known)
+    squares[:items] *= 1 - share_asked
+    squares[:items] += share_asked * known[:, None] * found.items / several * within
+    squares[items:] *= 1 - share_asked + share_asked / each**2
+    return find_reach(squares, scatter.weight, level), 1 / (1 - share_asked + share_asked / each)
 
 
 def _silent_reach(found: Linearised, z: Array, possible_z: Array, level: float) -> tuple[Array, Array]:

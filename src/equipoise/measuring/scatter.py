@@ -32,28 +32,32 @@ class Spread:
     """Row, metric."""
     weight: Array
 
-    def variance(self) -> Array:
-        """V = Σ w z²."""
-        return self.weight @ self.z**2
-
     def covariance(self) -> Array:
-        """The same for every two of the metrics."""
+        """Σ w z z' of every two of the metrics."""
         result: Array = (self.z * self.weight[:, None]).T @ self.z
         return result
 
-    def degrees(self) -> Array:
-        """Satterthwaite's degrees of freedom, V² / Σ w z⁴."""
-        return divide(self.variance() ** 2, self.weight @ self.z**4)
-
     def reach(self, level: float) -> Array:
         """How far the interval of each metric reaches from its centre: t √V."""
-        quantiles = [student_quantile(degrees, level) for degrees in self.degrees()]
-        return np.asarray(quantiles * np.sqrt(self.variance()))
+        return find_reach(self.z**2, self.weight, level)
 
     def draw(self, level: float) -> Array:
         """Normal values that scatter like the metrics, wider as t is: draw, metric."""
-        wider = student_quantile(self.degrees().min(), level) / student_quantile(math.inf, level)
+        _, degrees = add_squares(self.z**2, self.weight)
+        wider = student_quantile(degrees.min(), level) / student_quantile(math.inf, level)
         return wider * draw_normal(self.covariance())
+
+
+def add_squares(squares: Array, weight: Array) -> tuple[Array, Array]:
+    """V = Σ w z² of each metric, and Satterthwaite's degrees of freedom, V² / Σ w z⁴."""
+    variance = weight @ squares
+    return variance, divide(variance**2, weight @ (squares * squares))
+
+
+def find_reach(squares: Array, weight: Array, level: float) -> Array:
+    """How far the interval of each metric reaches from its centre, by the squares of what rows add: t √V."""
+    variance, degrees = add_squares(squares, weight)
+    return np.asarray([student_quantile(each, level) for each in degrees] * np.sqrt(variance))
 
 
 def draw_normal(covariance: Array) -> Array:
