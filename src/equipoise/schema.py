@@ -176,7 +176,7 @@ class MetricKey(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """The value of a metric on all the data, its 95% interval, and the number of items it rests on.
+    """The value of a metric on all the data, its interval (95% unless a result says another level), and its items.
 
     Without a value it is not computable. With a value and no interval (NaN) there are too few items for one.
     """

@@ -50,7 +50,7 @@ def _lacks(prompts: pl.DataFrame, column: str) -> str:
 
 
 def _find_mistakes(probe: Probe, prompts: pl.DataFrame, parameters: Parameters) -> Iterator[str]:
-    """What is wrong with a probe. Whoever asks for the next mistake believes that there was none before it."""
+    """What is wrong with a probe; each check assumes that those before it found nothing."""
     arms, detector = probe.arms.values if probe.arms else (), probe.detector
     with running(probe, "statistics"):
         totals = {*probe.statistics(with_reading(probe, parameters))}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
+from equipoise.measuring.interval import LEAST_ITEMS
 from equipoise.schema import NEITHER, Bounds, Estimate, MetricKey
 
 UNDECIDED = "?"
@@ -21,8 +22,6 @@ SILENCE = 0.5
 in the rest says nothing."""
 SPENT = (0.005, 0.005, 0.01, 0.01, 0.02)
 """The error of each look; fewer looks have the last of them."""
-FEWEST_ITEMS = 20
-"""The first look has at least so many items, if there are as many: with fewer, hardly a mark is certain."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +118,9 @@ def say_silent(decided: float) -> str:
 
 
 def look_sizes(items: int) -> list[int]:
-    """Up to five sizes, each about twice the one before; the last is all items."""
+    """Up to five sizes, each about twice the one before; the last is all items, the first enough for an interval."""
     sizes = [items]
-    while len(sizes) < len(SPENT) and sizes[0] >= 2 * FEWEST_ITEMS:
+    while len(sizes) < len(SPENT) and sizes[0] >= 2 * LEAST_ITEMS:
         sizes.insert(0, -(-sizes[0] // 2))
     return sizes
 

@@ -88,7 +88,7 @@ class Result:
 
     @property
     def reading(self) -> str:
-        """How the answers were read: "careful" or "specified"."""
+        """How the answers were read: "careful", "specified" or "probabilities"."""
         return self.setup.probe.reading
 
     @property
