@@ -41,7 +41,8 @@ def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     These are the opposite labels, if there are any, or all. Numbers lie above or below the level of their item: as far
     as the arms of any item are apart.
     """
-    rows, (first, *others) = _with_levels(probe, rows), [*probe.detector.opposites, _ways_of_arm(probe)][0]
+    rows = _with_levels(probe, rows)
+    first, *others = probe.detector.opposites[0] if probe.detector.opposites else _ways_of_arm(probe)
     same = dict.fromkeys(probe.prefixes, first)
     for way in (same, *({**same, prefix: other} for prefix in probe.prefixes for other in others)):
         yield rows.with_columns(**_assign(probe, way, filled=True))
