@@ -30,7 +30,8 @@ from equipoise.authoring import Array
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.clusters import generalise
 from equipoise.measuring.differences import compare_cells
-from equipoise.measuring.interval import CellTable, estimate_cells, linearise, prepare_cells
+from equipoise.measuring.cells import CellTable, prepare_cells
+from equipoise.measuring.estimates import estimate_cells, find_errors, linearise
 from equipoise.measuring.marks import Mark, look_level, look_sizes, mark
 from equipoise.measuring.plan import plan
 from equipoise.measuring.selection import SelectionTable, count_selections, fold_selections, make_table
@@ -129,8 +130,10 @@ def study_coverage(kind: str, study: str, model: str, asking: Asking, runs: int)
 
 def plain_widths(world: World, cells: CellTable) -> dict[str, float]:
     """The widths of intervals without an unknown item and t: 2 · 1.96 √V, for metrics that are no range."""
-    found = linearise(replace(cells, mass=1e-12))
-    widths = dict(zip(found.names, 2 * 1.959964 * np.sqrt(np.diag(found.scatter().covariance())), strict=True))
+    cells = replace(cells, pseudo_mass=1e-12)
+    found = linearise(cells)
+    errors = find_errors(found, cells).standard_error
+    widths = dict(zip(found.names, 2 * 1.959964 * errors, strict=True))
     marked = [metric for metric in world.probe.all_metrics() if metric.bands]
     return {metric.name: widths[metric.name] for metric in marked if not metric.range_of and not metric.distance_of}
 

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equipoise.authoring import GENDER, Array, Probe, Totals
-from equipoise.measuring.interval import CellTable, measure_totals, prepare_cells
+from equipoise.measuring.cells import CellTable, measure_totals, prepare_cells
 from equipoise.measuring.outcomes import ATTEMPTS, MISSING
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.summarise import WEIGHT, statistics

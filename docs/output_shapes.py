@@ -44,7 +44,7 @@ RESULT |= {
     "bounds": {"*": Bounds},
     "generalised": {"*": Generalisation},
 }
-RESULT |= {"marks": {"*": {**MARKS, "undecided": bool, "silent": NUMBER}}, "coverage": {"*": COUNTS}}
+RESULT |= {"marks": {"*": {**MARKS, "undecided": bool, "low_coverage": NUMBER}}, "coverage": {"*": COUNTS}}
 RESULT |= {"matching": (Matching, None), "selection": [SELECTION]}
 WORD = fields(str, "word side") | {"answers": int} | fields(float, "log_odds low high first_share second_share z p q")
 WORDS = {"sides": [str], "matched": [str], "answers": int, "tested": int, "words": [WORD]}

@@ -110,6 +110,11 @@ ABORT_REASONS = frozenset({"error", "abort", "insufficient_system_resource"})
 MEASURED = (Status.OK, Status.TRUNCATED)
 """Only these answers are measured: a token limit is part of the protocol, a failure is not an answer."""
 
+MIN_ITEMS = 20
+"""With fewer items that count for a metric it has no interval and no letter."""
+MIN_WORDS = 20
+"""Each total that a metric names as its `support` must be at least this large for an interval."""
+
 ALLOW_MISSING = 0.05
 """The share of the planned attempts that may lack an answer in a run that counts as whole."""
 
@@ -186,18 +191,22 @@ class Estimate:
     high: float
     n: int
     """The smallest number of items that any part of it rests on."""
+    degrees: float = math.nan
+    """The degrees of freedom of the interval, by which it can be had at another level."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What the missing answers allow: the least and the largest value of a metric, and both with their error."""
+    """What the missing answers allow: the smallest and the largest value that a metric could have."""
 
     low: float
-    """`least` less its error, a one-sided 95%,"""
+    """The lower end of the interval of `smallest`."""
     high: float
-    """and `most` with it."""
-    least: float
-    most: float
+    """The upper end of the interval of `largest`."""
+    smallest: float
+    """The value if every missing answer had gone the way that makes it smaller."""
+    largest: float
+    """The value if every missing answer had gone the way that makes it larger."""
 
 
 def without_nan(value: Any) -> Any:

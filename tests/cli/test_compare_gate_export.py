@@ -13,7 +13,7 @@ import pytest
 
 from calling import Command
 from cli.conftest import FORMULA, NASTY
-from equipoise.measuring.compare import holm
+from equipoise.stats.multiple_testing import holm
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, PROMPT, REPETITION
 

@@ -16,8 +16,9 @@ import pytest
 import equipoise
 from equipoise.authoring import Bands, Totals, own_prompts
 from equipoise.measuring.bounds import bound_metrics
-from equipoise.measuring.interval import estimate_cells, measure_totals, prepare_cells
-from equipoise.measuring.summarise import cells, is_answered, item_rows, statistics
+from equipoise.measuring.cells import measure_totals, prepare_cells
+from equipoise.measuring.estimates import estimate_cells
+from equipoise.measuring.summarise import cells, answered_rows, is_answered, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_numbers
 from equipoise.schema import ID, ITEM, LABEL, STATUS, Status
@@ -35,7 +36,7 @@ def summarised(attempts: Sequence[Attempt]) -> pl.DataFrame:
     rows = [(item, "care", order, label, status.value) for item, order, label, status in attempts]
     schema = {ITEM: pl.String, "topic": pl.String, "order": pl.String, LABEL: pl.String, STATUS: pl.String}
     evaluated = pl.DataFrame(rows, schema=schema, orient="row")
-    return cells(item_rows(PROBE, evaluated))
+    return cells(answered_rows(PROBE, evaluated))
 
 
 def measure_values(attempts: Sequence[Attempt]) -> dict[str, float]:
@@ -87,11 +88,11 @@ def test_bounds_are_the_least_and_the_largest_of_all_possible_values(seed: int) 
     assert list(bounds) == list(METRICS)
     for name in METRICS:
         values = [value[name] for value in possible]
-        assert bounds[name].least == pytest.approx(min(values), abs=1e-9), name
-        assert bounds[name].most == pytest.approx(max(values), abs=1e-9), name
-        assert bounds[name].low <= bounds[name].least <= bounds[name].most <= bounds[name].high
+        assert bounds[name].smallest == pytest.approx(min(values), abs=1e-9), name
+        assert bounds[name].largest == pytest.approx(max(values), abs=1e-9), name
+        assert bounds[name].low <= bounds[name].smallest <= bounds[name].largest <= bounds[name].high
         value = measure_values(attempts)[name]
-        assert math.isnan(value) or bounds[name].least - 1e-9 <= value <= bounds[name].most + 1e-9
+        assert math.isnan(value) or bounds[name].smallest - 1e-9 <= value <= bounds[name].largest + 1e-9
 
 
 def slope_attempts(name: str, seed: int) -> pl.DataFrame:
@@ -126,19 +127,19 @@ def test_bounds_hold_every_slope_that_missing_answers_could_give(name: str, metr
         label = attempts[LABEL].to_list()
         for place, one in zip(places, labels, strict=True):
             label[place] = one
-        table = cells(item_rows(probe, attempts.with_columns(pl.Series(LABEL, label))))
+        table = cells(answered_rows(probe, attempts.with_columns(pl.Series(LABEL, label))))
         columns = statistics(probe, table, parameters)
         total = table["weight"].to_numpy().astype(float) @ columns.to_numpy()
         for values, is_free in ((free, True), (limited, False)):
             totals = Totals(columns.columns, total[None], free=is_free)
             values.append(measure_totals(probe, totals, parameters)[metric][0])
-    bounds = bound_metrics(probe, cells(item_rows(probe, attempts)), parameters)[metric]
-    extremes = next(each.extremes for each in probe.metrics if each.name == metric)
-    assert bounds.least <= np.nanmin(limited) + 1e-9
-    assert np.nanmax(limited) - 1e-9 <= bounds.most
-    farthest = np.clip([np.nanmin([*free, *limited]), np.nanmax([*free, *limited])], *extremes)
-    assert farthest[0] - 1e-9 <= bounds.least
-    assert bounds.most <= farthest[1] + 1e-9
+    bounds = bound_metrics(probe, cells(answered_rows(probe, attempts)), parameters)[metric]
+    domain = next(each.domain for each in probe.metrics if each.name == metric)
+    assert bounds.smallest <= np.nanmin(limited) + 1e-9
+    assert np.nanmax(limited) - 1e-9 <= bounds.largest
+    farthest = np.clip([np.nanmin([*free, *limited]), np.nanmax([*free, *limited])], *domain)
+    assert farthest[0] - 1e-9 <= bounds.smallest
+    assert bounds.largest <= farthest[1] + 1e-9
 
 
 def test_there_are_no_bounds_where_nothing_is_missing() -> None:
@@ -148,7 +149,7 @@ def test_there_are_no_bounds_where_nothing_is_missing() -> None:
     assert bound_metrics(PROBE, summarised([*whole, *pending]), {}) == {}
     failed: list[Attempt] = [("q1", "first", None, Status.TIMEOUT)]
     found = bound_metrics(PROBE, summarised([*whole, *failed]), {})["first_rate"]
-    assert (found.least, found.most) == (0.5, 1.0)
+    assert (found.smallest, found.largest) == (0.5, 1.0)
 
 
 def test_words_that_are_counted_have_no_bounds() -> None:
@@ -164,9 +165,9 @@ def test_the_error_of_bounds_is_that_of_the_items_as_filled_in() -> None:
         label = "yes" if number < 60 else "no" if number < 90 else None
         attempts += [(f"q{number}", "first", label, Status.OK), (f"q{number}", "second", "yes", Status.OK)]
     found = bound_metrics(PROBE, summarised(attempts), {})["first_rate"]
-    assert (found.least, found.most) == pytest.approx((0.6, 0.7))
+    assert (found.smallest, found.largest) == pytest.approx((0.6, 0.7))
     errors = [math.sqrt(p * (1 - p) / 99) for p in (0.6, 0.7)]
-    assert (found.least - found.low, found.high - found.most) == pytest.approx(
+    assert (found.smallest - found.low, found.high - found.largest) == pytest.approx(
         [1.66 * error for error in errors], rel=0.01
     )
 
@@ -202,4 +203,4 @@ def test_many_arms_with_many_labels_have_bounds_at_once() -> None:
     probe = own_prompts(table, name="chosen", read="choice", letters="abcdefgh")
     answers = {text: "(a)" if "person 3" in text else "(b)" if "case 1" in text.lower() else "…" for text, *_ in rows}
     bounds = equipoise.score(probe, answers).bounds["difference_person_3"]
-    assert (bounds.least, bounds.most) == (-1.0, -0.25), "one of four is known"
+    assert (bounds.smallest, bounds.largest) == (-1.0, -0.25), "one of four is known"

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from equipoise.measuring import interval
+from equipoise.measuring import estimates
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def test_the_study_of_coverage_tells_right_intervals_from_narrow_ones(
     studies: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert least_covered(studies) > 0.85
-    differentiate = interval.differentiate
+    differentiate = estimates.differentiate_metrics
     monkeypatch.setattr(
-        interval, "differentiate", lambda *given: (differentiate(*given)[0], differentiate(*given)[1] / 2)
+        estimates, "differentiate_metrics", lambda *given: (differentiate(*given)[0], differentiate(*given)[1] / 2)
     )
     assert least_covered(studies) < 0.85

@@ -19,11 +19,12 @@ from equipoise import Audit, Comparison, Result, compare
 from equipoise.detect import YES_NO
 from equipoise.errors import InputError
 from equipoise.measuring import differences
-from equipoise.measuring.compare import ProbeComparison, compare_audits, holm
+from equipoise.measuring.compare import ProbeComparison, compare_audits
+from equipoise.stats.multiple_testing import holm
 from equipoise.measuring.differences import Verdict, paired_differences
 from equipoise.measuring.plan import Plan
-from equipoise.measuring.scatter import DRAWS
-from equipoise.measuring.summarise import item_rows
+from equipoise.stats.tests import DRAWS
+from equipoise.measuring.summarise import answered_rows
 from equipoise.models.protocol import Sampling
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
@@ -263,7 +264,7 @@ def test_other_settings_of_the_model_are_noted(folder: Path) -> None:
 def labelled_rows(plan: Plan, labels: Sequence[str]) -> pl.DataFrame:
     """Item rows of prompts with these labels."""
     answered = plan.prompts().with_columns(pl.Series(LABEL, labels), pl.lit(Status.OK.value).alias(STATUS))
-    return item_rows(plan.probe, answered)
+    return answered_rows(plan.probe, answered)
 
 
 @pytest.mark.parametrize(("changed", "men"), [(2, 2), (7, 6), (10, 5)])

@@ -201,7 +201,7 @@ def test_the_whole_interval_decides(
 def test_what_missing_answers_leave_open_is_undecided(audits: dict[str, Audit]) -> None:
     """The interval lies above the limit, and what is missing reaches to it."""
     (result,) = estimated(audits["jobs"], 0.65, 0.61, 0.69).values()
-    missing = replace(result, bounds={"masculine_rate": Bounds(low=0.58, high=0.7, least=0.6, most=0.68)})
+    missing = replace(result, bounds={"masculine_rate": Bounds(low=0.58, high=0.7, smallest=0.6, largest=0.68)})
     for rules in (Rules(fail_on="C"), Rules(max={"masculine_rate": 0.1})):
         (check,) = check_rules(Audit({"jobs_lum": missing}), rules).with_outcome(OPEN)
         assert check.found.endswith("; missing answers could change it")

@@ -13,11 +13,12 @@ from scipy.stats import beta, linregress, t
 
 import equipoise
 from equipoise import Probe, Result
-from equipoise.measuring.interval import LEAST_ITEMS, estimate_cells, estimate_groups, prepare_cells
-from equipoise.measuring.scatter import student_quantile
-from equipoise.measuring.summarise import cells, is_answered, item_rows, merge_cells
+from equipoise.measuring.cells import prepare_cells
+from equipoise.measuring.estimates import estimate_cells, estimate_groups
+from equipoise.stats.intervals import student_quantile
+from equipoise.measuring.summarise import cells, answered_rows, is_answered, merge_cells
 from equipoise.probes import get_probe
-from equipoise.schema import ANSWER, ID, ITEM, LABEL, STATUS, Estimate, MetricKey, Status, text_column
+from equipoise.schema import ANSWER, ID, ITEM, LABEL, MIN_ITEMS, STATUS, Estimate, MetricKey, Status, text_column
 
 SILENT = -math.log(0.025)
 """How many of n items may do what none was seen to do, at the exact 97.5% bound: 3.7."""
@@ -37,7 +38,7 @@ def score_rate(yes: int, n: int) -> Estimate:
 
 def measured(probe: Probe, answers: pl.DataFrame, parameters: Any) -> dict[MetricKey, Estimate]:
     """The metrics of prompts with labels."""
-    rows = item_rows(probe, answers.with_columns(pl.lit(Status.OK.value).alias(STATUS)))
+    rows = answered_rows(probe, answers.with_columns(pl.lit(Status.OK.value).alias(STATUS)))
     table = cells(rows).filter(is_answered(probe))
     return estimate_groups(prepare_cells(probe, table, parameters), table, table)
 
@@ -84,14 +85,14 @@ def test_where_nothing_was_seen_the_end_is_the_exact_bound(n: int) -> None:
     assert found.high == pytest.approx(beta(1, n).ppf(0.975), rel=0.1)
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, LEAST_ITEMS - 1, LEAST_ITEMS])
+@pytest.mark.parametrize("n", [1, 2, 10, MIN_ITEMS - 1, MIN_ITEMS])
 def test_too_few_items_have_a_value_but_no_interval_and_no_letter(n: int) -> None:
     result = score_in_turn("jobs_lum", ["He.", "She."], sample=n)
     rate, mark = result.metrics["masculine_rate"], result.marks["masculine_rate"]
     assert not math.isnan(rate.value)
     assert mark is not None
-    assert math.isnan(rate.low) == math.isnan(rate.high) == mark.too_few == (n < LEAST_ITEMS)
-    assert (mark.mark is None) or n >= LEAST_ITEMS
+    assert math.isnan(rate.low) == math.isnan(rate.high) == mark.too_few == (n < MIN_ITEMS)
+    assert (mark.mark is None) or n >= MIN_ITEMS
 
 
 # Differences, strata and slopes
@@ -210,7 +211,7 @@ def test_probabilities_do_not_waver() -> None:
     answers = twice.attempts().with_columns(
         pl.lit("male").alias(LABEL), p_male=pl.lit(0.5), p_female=pl.lit(0.5), p_neither=0.0
     )
-    table = cells(item_rows(probe, answers.with_columns(pl.lit(Status.OK.value).alias(STATUS))))
+    table = cells(answered_rows(probe, answers.with_columns(pl.lit(Status.OK.value).alias(STATUS))))
     prepared = prepare_cells(probe, table, twice.parameters)
     some, whole = (estimate_cells(prepared, share_asked=share)["masculine_rate"] for share in (0.0, 1.0))
     assert (some.low, some.high) == (whole.low, whole.high)
@@ -239,7 +240,7 @@ def test_items_of_which_nothing_was_read_do_not_count() -> None:
 
 def test_a_stratum_with_one_item_has_no_interval() -> None:
     whole = score_in_turn("gest_creative", ["He.", "She.", "She."], corpus="mottos", sample=32)
-    rows = item_rows(whole.setup.probe, whole.evaluated)
+    rows = answered_rows(whole.setup.probe, whole.evaluated)
     table = cells(rows[1:])
     rate = estimate_cells(prepare_cells(whole.setup.probe, table, whole.parameters))["masculine_rate"]
     assert (rate.n, math.isnan(rate.value), math.isnan(rate.low)) == (1, False, True)

@@ -125,7 +125,7 @@ def test_missing_answers_never_give_a_better_or_surer_mark(
     found = estimate(value, value - below, value + above, n)
     plain, open_mark = (
         mark(bands, found),
-        mark(bands, found, Bounds(low=value - lower, high=value + higher, least=value, most=value)),
+        mark(bands, found, Bounds(low=value - lower, high=value + higher, smallest=value, largest=value)),
     )
     wide = mark(bands, estimate(value, value - max(below, lower), value + max(above, higher), n))
     assert plain is not None

@@ -12,7 +12,7 @@ import equipoise
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Batch, measure
 from equipoise.measuring.plan import plan
-from equipoise.measuring.summarise import item_rows, statistics
+from equipoise.measuring.summarise import answered_rows, statistics
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, MetricKey, Status
 from measuring.order_probe import ORDER_PROBE, ORDERS, SIZE
 
@@ -40,7 +40,7 @@ EVALUATED = pl.DataFrame(
 def test_item_rows_count_each_outcome_by_arm() -> None:
     """A missing answer has ended and decides nothing: it failed, or was not detected."""
     columns = [f"{order}_{outcome}" for order in ORDERS for outcome in ("yes", "no", "attempts", "missing")]
-    assert item_rows(ORDER_PROBE, EVALUATED).select(ITEM, "topic", *columns).rows() == [
+    assert answered_rows(ORDER_PROBE, EVALUATED).select(ITEM, "topic", *columns).rows() == [
         ("q0", "care", 2, 0, 2, 0, 1, 1, 2, 0),
         ("q1", "care", 0, 1, 1, 0, 0, 0, 1, 1),
         ("q2", "trade", 1, 0, 1, 0, 0, 0, 0, 1),
@@ -48,7 +48,7 @@ def test_item_rows_count_each_outcome_by_arm() -> None:
 
 
 def test_statistics_have_one_row_per_item_and_what_every_probe_counts() -> None:
-    table = statistics(ORDER_PROBE, item_rows(ORDER_PROBE, EVALUATED), {})
+    table = statistics(ORDER_PROBE, answered_rows(ORDER_PROBE, EVALUATED), {})
     assert table.columns == [
         *("n", "first_n", "first_score", "second_n", "second_score"),
         *("items", "attempts", "undetected", "undetected_items"),

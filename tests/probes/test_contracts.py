@@ -54,10 +54,10 @@ def test_a_probe_keeps_its_promises(case: Case, check: Callable[[Case], None]) -
 
 
 def check_intervals(case: Case) -> None:
-    extremes = {metric.name: metric.extremes for metric in case.probe.all_metrics()}
+    domain = {metric.name: metric.domain for metric in case.probe.all_metrics()}
     found = [(key, one) for key, one in case.result.estimates.items() if not math.isnan(one.low)]
     for key, one in found:
-        least, most = extremes[key.metric]
+        least, most = domain[key.metric]
         assert least <= one.low <= one.value <= one.high <= most, key
     assert len(found) > 5
 

@@ -40,7 +40,7 @@ def test_missing_amounts_are_taken_to_be_as_unequal_as_the_most_unequal_pair() -
     result = score_pay(["$40,000", "It depends.", *["$80,000"] * 18], ["$80,000"] * 20)
     assert result.metrics["pay_gap"].value == pytest.approx(1 - np.exp(-np.log(2) / 19), abs=1e-6)
     bounds = result.bounds["pay_gap"]
-    assert (bounds.least, bounds.most) == pytest.approx((0.0, 1 - np.exp(-2 * np.log(2) / 20)), abs=1e-6)
+    assert (bounds.smallest, bounds.largest) == pytest.approx((0.0, 1 - np.exp(-2 * np.log(2) / 20)), abs=1e-6)
 
 
 def test_selected_is_who_is_above_the_median_of_all() -> None:

@@ -11,7 +11,7 @@ import pytest
 import equipoise
 from equipoise.measuring.evaluate import find_labels
 from equipoise.measuring.outcomes import MOST_OUTCOMES, filled_outcomes, possible_outcomes
-from equipoise.measuring.summarise import cells, item_rows
+from equipoise.measuring.summarise import answered_rows, cells
 from equipoise.probes import get_probe
 from equipoise.probes.pronoun_fidelity.reading import FAMILIES, PRONOUNS_KEPT
 from equipoise.schema import ITEM, LABEL, PROMPT
@@ -81,7 +81,7 @@ def test_the_pronouns_of_the_colleague_do_not_count_against_the_person(family: s
 def test_many_arms_have_few_possible_outcomes() -> None:
     planned = equipoise.plan(PROBE, sample=4)
     evaluated = planned.prompts().with_columns(pl.lit("ok").alias("status"), pl.lit(None, pl.String).alias(LABEL))
-    rows = cells(item_rows(PROBE, evaluated))
+    rows = cells(answered_rows(PROBE, evaluated))
     _, drawn = possible_outcomes(PROBE, rows)
     assert len(drawn) == MOST_OUTCOMES
     for family in ("he", "ze"):
@@ -101,6 +101,6 @@ def test_missing_answers_bound_the_gap() -> None:
     result = score(PROBE.name, refuse_some, sample=20)
     assert result.metrics["they_gap"].value == 0.0
     bounds = result.bounds["they_gap"]
-    assert (bounds.least, bounds.most) == pytest.approx((0.0, 0.5))
-    assert bounds.low <= bounds.least < bounds.most < bounds.high
+    assert (bounds.smallest, bounds.largest) == pytest.approx((0.0, 0.5))
+    assert bounds.low <= bounds.smallest < bounds.largest < bounds.high
     assert result.metrics["refused_rate"].value == pytest.approx(0.1)

@@ -53,7 +53,7 @@ class Metric:
     distance_of another metric, if this one is its distance from a centre: its interval is folded
     range_of    other metrics, if this one is the largest difference between two of them
     support     totals of which each must be 20 at least for an interval, where items alone do not say how much there is
-    extremes    the least and the largest value that it can have: its interval ends there
+    domain      the smallest and the largest value that it can have: its interval ends there
     exchanged   what its value becomes if men and women change places, where that is not said by its references
     of_pairs    whether it counts pairs of answers to an item, so that their wavering is what it measures: its interval
                 is always that of other items
@@ -69,7 +69,7 @@ class Metric:
     distance_of: tuple[str, float] | None = None
     range_of: tuple[str, ...] = ()
     support: tuple[str, ...] = ()
-    extremes: tuple[float, float] = (-math.inf, math.inf)
+    domain: tuple[float, float] = (-math.inf, math.inf)
     exchanged: Callable[[float], float] | None = None
     of_pairs: bool = False
     about: str = ""
@@ -94,9 +94,9 @@ class Metric:
         return farthest if reach.get(farthest, 0.0) > 0 else ""
 
 
-rate = partial(Metric, extremes=RATE)
+rate = partial(Metric, domain=RATE)
 """A metric between 0 and 1."""
-difference = partial(Metric, extremes=DIFFERENCE)
+difference = partial(Metric, domain=DIFFERENCE)
 """A metric between -1 and 1: one rate less another."""
 
 

@@ -68,7 +68,7 @@ class Kind:
     """and the difference that shows if the first arm is favoured always."""
     limits: tuple[float, float, float] = (0.03, 0.1, 0.3)
     """Between the marks, for the difference of two arms."""
-    extremes: tuple[float, float] = DIFFERENCE
+    domain: tuple[float, float] = DIFFERENCE
     """The least and the largest difference."""
     opening: str | None = ""
     """After which one word decides, for `--probabilities`; None: none does."""
@@ -91,7 +91,7 @@ KINDS = {
         ("90", "60"),
         bias=30.0,
         limits=(1.0, 3.0, 10.0),
-        extremes=(-100.0, 100.0),
+        domain=(-100.0, 100.0),
     ),
     "amount": Kind(
         amount(low=1.0, high=1e9),
@@ -100,7 +100,7 @@ KINDS = {
         ("$90,000", "$60,000"),
         bias=1 / 3,
         limits=(0.01, 0.03, 0.1),
-        extremes=(-math.inf, 1.0),
+        domain=(-math.inf, 1.0),
         opening=None,
     ),
 }
@@ -261,7 +261,7 @@ def own_probe(own: OwnPrompts) -> Probe:
     of_arms = (-math.inf, math.inf) if detector.number else RATE
     as_share = ", as a share" if own.read == "amount" else ""
     metrics = [
-        Metric(f"{prefix}{kind.metric}", f"{kind.summary}, {value}.", f"{prefix}n", extremes=of_arms)
+        Metric(f"{prefix}{kind.metric}", f"{kind.summary}, {value}.", f"{prefix}n", domain=of_arms)
         for value, prefix in arms.prefixes.items()
     ]
     metrics += [
@@ -271,7 +271,7 @@ def own_probe(own: OwnPrompts) -> Probe:
             (f"{arms.prefixes[first]}n", f"{arms.prefixes[other]}n"),
             bands=Bands(limits=own.limits or kind.limits),
             references={"unbiased": 0.0, "biased": kind.bias},
-            extremes=kind.extremes,
+            domain=kind.domain,
         )
         for other in others
     ]

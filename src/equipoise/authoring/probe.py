@@ -104,12 +104,15 @@ class Selection:
     for the parameters. Where an answer chooses among several, `applicants` turns the detected attempts into one row per
     applicant: the columns of the groupings, `item`, and `selected` (0 or 1). If answers are scores (`scored`), there is
     one applicant of each category in an item, `selected` is the score, and those above the median of all are selected.
+    `clusters` are columns of the applicants with what several of them share, and a model may like or dislike: a name,
+    a question.
     """
 
     by: tuple[Grouping, ...] = (Grouping((GENDER,)), Grouping(("race", GENDER)))
     selected: str | Callable[[Parameters], pl.Expr] = ""
     applicants: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     scored: bool = False
+    clusters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

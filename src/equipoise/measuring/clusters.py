@@ -1,37 +1,53 @@
-"""How far the numbers would carry over to other prompts like these: items that share something are not independent.
+"""The interval for prompts like these: items that share something are not independent of each other.
 
-An interval over items speaks of these prompts. If the items come from 70 questions or 5 templates, another set of
-questions or templates would scatter more. With Z_k the sum of the influences of cluster k of K
+An interval over items speaks of these prompts. If the items come from 70 questions or 5 templates,
+another set of questions or templates would vary more. `equipoise.stats.clusters` has the variances; the
+interval is centre ± t √V, with t for the effective number of clusters less one (of crossed factors
+the smallest).
 
-    V = K/(K-1) Σ Z_k²,   interval = centre ± t_{K-1} √V.
+Where a cluster is also a stratum (the sixteen stereotypes), its influences sum to zero. What varies then
+are the rates of the strata: V = Σ a² k s² over the groups of k strata that count to one side, a each,
+with s² the variance of their rates; for a difference of two means that is Welch's two-sample t.
 
-For F crossed columns V = ΣV_f - (F-1) V_items, at least the largest of them, with Satterthwaite's degrees of freedom.
-Where a cluster is also a stratum (the sixteen stereotypes), its influences sum to zero. What scatters then are the
-strata's own rates: V = Σ a² k s², over the groups of k strata that count to one side, a each, with s² the variance of
-their rates; for a difference of two means that is the two-sample t of Welch.
+With an effective number of clusters below MIN_CLUSTERS there is no interval: too few to generalise.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array
-from equipoise.measuring.interval import CellTable, Linearised, linearise, make_estimate
-from equipoise.measuring.scatter import LEVEL, draw_normal, number_values, student_quantile, sum_rows
+from equipoise.authoring import Array, Metric
+from equipoise.measuring.cells import CellTable
+from equipoise.measuring.estimates import Contrast, Linearised, linearise, ordered_pairs, subtract
 from equipoise.measuring.summarise import WEIGHT, statistics
 from equipoise.schema import ITEM, Estimate, MetricKey
+from equipoise.stats.clusters import (
+    cluster_covariance,
+    crossed_covariance,
+    effective_clusters,
+    welch_covariance,
+)
+from equipoise.stats.contrasts import count_candidates
+from equipoise.stats.intervals import LEVEL, clip_interval, student_quantile
+from equipoise.stats.variance import Labels, covariance, sum_by_label
 
+MIN_CLUSTERS = 3.0
+"""With fewer clusters than this (counted by how much each can matter), nothing can be said of others."""
 FEW_CLUSTERS = 10
-"""With fewer clusters than this, nothing can be said about others like them."""
+"""With fewer clusters than this the interval stands, and it is said how few they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generalisation:
-    """The interval of a metric for prompts like these, and the clusters that it takes into account."""
+    """The interval of a metric for prompts like these, and the clusters that it takes into account.
+
+    Without an interval (NaN) there are too few clusters to generalise.
+    """
 
     low: float
     high: float
@@ -39,79 +55,138 @@ class Generalisation:
     """How many groups each column has."""
 
     @property
+    def has_interval(self) -> bool:
+        """Whether there are enough clusters to say anything about others like them."""
+        return not math.isnan(self.low)
+
+    @property
     def too_few(self) -> list[str]:
-        """The columns with so few groups that nothing can be said about others."""
+        """The columns with so few groups that little, or nothing, can be said about others."""
         return [column for column, count in self.clusters.items() if count < FEW_CLUSTERS]
 
 
 def generalise(
-    cells: CellTable, table: pl.DataFrame, estimates: Mapping[MetricKey, Estimate], level: float = LEVEL
+    cells: CellTable,
+    table: pl.DataFrame,
+    estimates: Mapping[MetricKey, Estimate],
+    level: float = LEVEL,
 ) -> dict[str, Generalisation]:
-    """The intervals of the marked metrics for prompts like these; `table` has the same items with their clusters.
+    """The intervals of the marked metrics for prompts like these.
 
-    Without clusters, each item is a cluster of its own.
+    `table` has the items of the cells with their clusters. Without clusters, each item is its own.
     """
-    probe, found = cells.probe, linearise(cells)
-    # What is not a number makes the metric not computable, whatever its clusters are.
-    columns = np.nan_to_num(statistics(probe, table, cells.parameters).to_numpy(), posinf=0.0, neginf=0.0)
-    z = columns @ found.gradient * table[WEIGHT].to_numpy()[:, None]
-    sums = {name: sum_rows(z, number_values(table[name])) for name in probe.clusters}
-    counts = {name: len(groups) for name, groups in sums.items()} or {ITEM: int(found.items)}
+    found = linearise(cells)
+    clustered = _cluster(cells, table, found)
     intervals = {}
-    for metric in probe.metrics:
+    for metric in cells.probe.metrics:
         estimate = estimates[MetricKey(metric.name)]
-        if metric.bands is None or np.isnan(estimate.low):
+        if metric.bands is None or math.isnan(estimate.low):
             continue
-        places = [found.names.index(name) for name in (metric.range_of or (metric.name,))]
-        parts = {name: _cluster_covariance(z[:, places]) for name, z in sums.items()}
-        if len(probe.strata) == 1 and probe.strata[0] in parts and not metric.range_of and len(found.possible_z):
-            parts[probe.strata[0]] = _spread_of_strata(cells, found, places[0])
-        covariance, degrees = _add_up(found.scatter(places).covariance(), list(parts.values()), found.items - 1)
-        quantile = student_quantile(degrees, level)
-        place = found.names.index(metric.name)
-        if metric.range_of:
-            ranges = np.ptp(draw_normal(covariance), axis=1) * quantile / student_quantile(np.inf, level)
-            centre, reach = float(found.values[place]), float(np.quantile(ranges, level))
-        else:
-            centre, reach = float(found.centres[place]), quantile * float(np.sqrt(covariance[0, 0]))
-        whole = make_estimate(metric, estimate.value, centre - reach, centre + reach, estimate.n)
-        intervals[metric.name] = Generalisation(
-            low=min(whole.low, estimate.low), high=max(whole.high, estimate.high), clusters=counts
-        )
+        low, high = _interval(cells, found, clustered, metric, level)
+        if not math.isnan(low):
+            low, high = clip_interval(estimate.value, low, high, metric.domain)
+            low = min(low, estimate.low)
+            high = max(high, estimate.high)
+        intervals[metric.name] = Generalisation(low=low, high=high, clusters=clustered.counts)
     return intervals
 
 
-def _cluster_covariance(z: Array) -> tuple[Array, float]:
-    """K/(K-1) Σ Z Z', and its degrees of freedom."""
-    count = len(z)
-    return z.T @ z * count / max(count - 1, 1), count - 1.0
+@dataclass(frozen=True, kw_only=True)
+class _Clustered:
+    """What the clusters of each factor add to the metrics."""
+
+    sums: Mapping[str, Array]
+    """For each factor: cluster, metric."""
+    reaches: Mapping[str, Array]
+    """Σ |z| over the items of each cluster, by which clusters are large or small: cluster, metric."""
+    counts: Mapping[str, int]
 
 
-def _add_up(by_item: Array, parts: Sequence[tuple[Array, float]], items: float) -> tuple[Array, float]:
-    """The covariance of crossed clusters, and its degrees of freedom: without clusters, those of the items."""
-    together = sum((part for part, _ in parts), (1 - len(parts)) * by_item)
-    largest = max([by_item, together, *(part for part, _ in parts)], key=np.trace)
-    weights = np.array([np.trace(part) for part, _ in parts])
-    if not weights.any():
-        return largest, items
-    return largest, float(weights.sum() ** 2 / sum(weights**2 / [max(degrees, 1.0) for _, degrees in parts]))
+def _cluster(cells: CellTable, table: pl.DataFrame, found: Linearised) -> _Clustered:
+    probe = cells.probe
+    if not probe.clusters:
+        return _Clustered(sums={}, reaches={}, counts={ITEM: int(found.items)})
+    # What is not a number makes the metric not computable, whatever its clusters are.
+    columns = np.nan_to_num(statistics(probe, table, cells.parameters).to_numpy(), posinf=0.0, neginf=0.0)
+    weight = table[WEIGHT].to_numpy()[:, None]
+    influence = columns @ found.gradient
+    # Where all items agree, none adds anything, and clusters count by their items.
+    reach = np.where(np.abs(influence).max(axis=0) > 0, np.abs(influence), 1.0)
+    sums = {}
+    reaches = {}
+    for name in probe.clusters:
+        labels = number_values(table[name])
+        sums[name] = sum_by_label(influence * weight, labels)
+        reaches[name] = sum_by_label(reach * weight, labels)
+    counts = {name: len(of_factor) for name, of_factor in sums.items()}
+    return _Clustered(sums=sums, reaches=reaches, counts=counts)
 
 
-def _spread_of_strata(cells: CellTable, found: Linearised, place: int) -> tuple[Array, float]:
-    """The variance of a metric that averages strata, by the scatter of their own rates, and its degrees of freedom.
+def number_values(values: pl.Series) -> Labels:
+    """Equal values as one number, from 0."""
+    ranks = values.cast(pl.String).fill_null("").rank("dense").cast(pl.Int64)
+    return (ranks - 1).to_numpy()
 
-    A stratum counts a = the change of the metric if all its items go from the first outcome to the last; its rate is
-    how much of that way they went. Strata that count to the same side are one group.
+
+def _interval(
+    cells: CellTable, found: Linearised, clustered: _Clustered, metric: Metric, level: float
+) -> tuple[float, float]:
+    """The interval of one metric before it is cut to what the metric can be; NaN with too few clusters."""
+    contrasts = [Contrast(found.place(metric.name), None)]
+    if metric.range_of:
+        contrasts = ordered_pairs(found.names, metric.range_of)
+    contrasted = found.contrast(contrasts)
+    of_items = covariance(contrasted.contributions())
+    parts = []
+    degrees = found.items - 1
+    for name, sums in clustered.sums.items():
+        if [*cells.probe.strata] == [name] and not metric.range_of and len(found.outcome_influence):
+            between_strata, own_degrees = _variance_of_strata(cells, found, metric)
+            parts.append(np.array([[between_strata]]))
+        else:
+            parts.append(cluster_covariance(subtract(sums, contrasts)))
+            own_degrees = effective_clusters(_largest_reach(clustered.reaches[name], contrasts)) - 1
+        degrees = min(degrees, own_degrees)
+    if degrees < MIN_CLUSTERS - 1 - 1e-9:
+        return math.nan, math.nan
+    total = of_items
+    if parts:
+        total = crossed_covariance(of_items, parts)
+    errors = np.sqrt(np.maximum(np.diag(total), 0.0))
+    centres = contrasted.centres
+    reach_up = float(student_quantile(degrees, level)) * errors
+    if not metric.range_of:
+        return float(centres[0] - reach_up[0]), float(centres[0] + reach_up[0])
+    values = contrasted.values
+    largest = int(np.argmax(values))
+    gaps = np.diag(total) + total[largest, largest] - 2 * total[largest]
+    candidates = count_candidates(values, np.sqrt(np.maximum(gaps, 0.0)))
+    reach_down = float(student_quantile(degrees, 1 - (1 - level) / candidates)) * errors
+    low = max(0.0, float((centres - reach_down).max()))
+    return low, float((centres + reach_up).max())
+
+
+def _largest_reach(reaches: Array, contrasts: Sequence[Contrast]) -> Array:
+    """How far each cluster can move any of some contrasts."""
+    sums = [Contrast(each.plus, None) for each in contrasts if each.plus is not None]
+    largest: Array = subtract(reaches, sums).max(axis=1)
+    return largest
+
+
+def _variance_of_strata(cells: CellTable, found: Linearised, metric: Metric) -> tuple[float, float]:
+    """The variance of a metric that averages strata, by how their own rates vary, and its degrees of freedom.
+
+    A stratum counts a = the change of the metric if all its items go from the first outcome to the last;
+    its rate is how much of that way they went. Strata that count to the same side are one group.
     """
-    first, last, z = found.possible_z[0, :, place], found.possible_z[-1, :, place], found.z[:, place]
+    place = found.place(metric.name)
+    first = found.outcome_influence[0, :, place]
+    last = found.outcome_influence[-1, :, place]
     weight = found.weight * cells.decided
-    counts, gone = (np.bincount(cells.stratum, weights=weight * part) for part in (last - first, z - first))
-    largest = np.abs(counts).max(initial=1e-300)
-    counting = np.abs(counts) > 1e-6 * largest
-    counts, rates = counts[counting], gone[counting] / counts[counting]
-    groups = [group for group in (counts < 0, counts > 0) if group.sum() > 1]
-    parts = [
-        (np.array([[group.sum() * np.mean(counts[group]) ** 2 * rates[group].var(ddof=1)]]), group.sum() - 1.0)
-        for group in groups
-    ]
-    return _add_up(np.zeros((1, 1)), parts, max((degrees for _, degrees in parts), default=1.0))
+    counts = np.bincount(cells.stratum, weights=weight * (last - first))
+    gone = np.bincount(cells.stratum, weights=weight * (found.influence[:, place] - first))
+    counting = np.abs(counts) > 1e-6 * np.abs(counts).max(initial=1e-300)
+    counts = counts[counting]
+    rates = gone[counting] / counts
+    sides = [(rates[counts < 0], counts[counts < 0]), (rates[counts > 0], counts[counts > 0])]
+    return welch_covariance(sides)

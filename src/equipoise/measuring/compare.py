@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from statistics import NormalDist
 from typing import Any
 
 import msgspec
@@ -21,16 +20,15 @@ from equipoise.errors import InputError
 from equipoise.measuring.differences import MetricComparison, Verdict, paired_differences
 from equipoise.measuring.plan import Setup, list_differences
 from equipoise.measuring.result import ASKED, Audit, Result, format_interval, show_in_notebook
-from equipoise.measuring.summarise import item_rows
-from equipoise.schema import ID, Estimate, without_nan
+from equipoise.measuring.summarise import answered_rows
+from equipoise.schema import ID, without_nan
+from equipoise.stats.multiple_testing import holm
+from equipoise.stats.power import detectable_difference
 
 SIGNIFICANCE = 0.05
 """A difference is clear when its p-value, corrected for all metrics that are compared, is below this."""
 NAMES = ("A", "B")
 """What the two audits are called in reasons and notes."""
-POWER = 0.8
-"""A difference counts as detectable if as many comparisons as this would find it clear."""
-NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,16 +155,6 @@ def format_p(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def holm(values: Sequence[float]) -> list[float]:
-    """P-values corrected by Holm's method: the smallest of n counts n times, the next n - 1 times, and so on."""
-    corrected = [0.0] * len(values)
-    largest = 0.0
-    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        largest = max(largest, min(1.0, (len(values) - rank) * values[place]))
-        corrected[place] = largest
-    return corrected
-
-
 def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | None:
     """Why two results cannot be compared; None if they can."""
     a, b = ({**side.setup.describe(), "equipoise": None} for side in (first, second))
@@ -180,15 +168,20 @@ def _refusal(first: Result, second: Result, names: tuple[str, str]) -> str | Non
 
 
 def _compare_probe(first: Result, second: Result) -> ProbeComparison:
+    """Compare two results on the prompts that both answered."""
     probe = first.setup.probe
-    a, b = first.evaluated, second.evaluated
-    answered = a.join(b.select(ID), on=ID, how="semi"), b.join(a.select(ID), on=ID, how="semi")
-    rows = [item_rows(probe, attempts) for attempts in answered]
+    first_answers = first.evaluated
+    second_answers = second.evaluated
+    both = (
+        first_answers.join(second_answers.select(ID), on=ID, how="semi"),
+        second_answers.join(first_answers.select(ID), on=ID, how="semi"),
+    )
+    rows = (answered_rows(probe, both[0]), answered_rows(probe, both[1]))
     return ProbeComparison(
         setup=first.setup,
-        prompts=answered[0][ID].n_unique(),
+        prompts=both[0][ID].n_unique(),
         items=rows[0].height,
-        metrics=paired_differences(first.setup, rows[0], rows[1]),
+        metrics=paired_differences(first.setup, rows, (first.item_rows, second.item_rows)),
     )
 
 
@@ -203,15 +196,20 @@ def _add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
         if math.isnan(metric.p):
             return replace(metric, verdict=Verdict.NOT_COMPUTABLE)
         p_holm = next(corrected)
-        verdict = Verdict.DIFFERENT
-        if p_holm >= SIGNIFICANCE:
-            verdict = Verdict.UNCLEAR
-        elif metric.distance.high < 0:
-            verdict = Verdict.BETTER
-        elif metric.distance.low > 0:
-            verdict = Verdict.WORSE
-        detectable = _find_detectable(metric.difference, len(values))
-        return replace(metric, p_holm=p_holm, verdict=verdict, detectable=detectable)
+        verdict = Verdict.UNCLEAR
+        if p_holm < SIGNIFICANCE:
+            verdict = _find_direction(metric)
+        half_width = (metric.difference.high - metric.difference.low) / 2
+        detectable = None
+        if not math.isnan(half_width):
+            detectable = detectable_difference(half_width, tests=len(values), significance=SIGNIFICANCE)
+        return replace(
+            metric,
+            p_holm=p_holm,
+            verdict=verdict,
+            missing_decides=metric.p_answered < SIGNIFICANCE <= metric.p,
+            detectable=detectable,
+        )
 
     def decide_all(probe: ProbeComparison) -> ProbeComparison:
         return replace(probe, metrics={name: decide(metric) for name, metric in probe.metrics.items()})
@@ -222,9 +220,16 @@ def _add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
     ]
 
 
-def _find_detectable(difference: Estimate, tests: int) -> float | None:
-    """The smallest difference that so wide an interval, one of so many tests, shows with a probability of POWER."""
-    error = (difference.high - difference.low) / 2 / NORMAL.inv_cdf(0.975)
-    if math.isnan(error):
-        return None
-    return error * (NORMAL.inv_cdf(1 - SIGNIFICANCE / 2 / tests) + NORMAL.inv_cdf(POWER))
+def _find_direction(metric: MetricComparison) -> Verdict:
+    """Whether the second run is clearly nearer to even-handed or farther from it, also with missing answers."""
+    assert metric.distance is not None
+    low = metric.distance.low
+    high = metric.distance.high
+    if metric.distance_bounds is not None:
+        low = min(low, metric.distance_bounds.low)
+        high = max(high, metric.distance_bounds.high)
+    if high < 0:
+        return Verdict.BETTER
+    if low > 0:
+        return Verdict.WORSE
+    return Verdict.DIFFERENT

@@ -12,8 +12,8 @@ from equipoise.authoring import Items, Parameters, Probe, Totals
 from equipoise.authoring.sampling import Places
 from equipoise.errors import ProbeError
 from equipoise.measuring.calling import certain_token, running, simulate_answers
+from equipoise.measuring.cells import measure_totals, prepare_cells
 from equipoise.measuring.evaluate import apply_detector
-from equipoise.measuring.interval import measure_totals, prepare_cells
 from equipoise.measuring.summarise import cells, item_rows, statistics, with_reading
 from equipoise.schema import ATTEMPT_COLUMNS, FIRST_TOKEN, ITEM, LABEL, PROMPT, STATUS, Status, text_column
 
@@ -75,7 +75,7 @@ def _find_mistakes(probe: Probe, prompts: pl.DataFrame, parameters: Parameters) 
     labels = {*detector.labels, *detector.other_labels}
     if labels and (unknown := set(evaluated[LABEL].drop_nulls()) - labels):
         yield f"its detector gives labels that it does not name: {_list(unknown)}"
-    rows = item_rows(probe, evaluated)
+    rows = item_rows(probe, prompts, evaluated, 1)
     if not statistics(probe, rows, parameters)[:1].equals(statistics(probe, rows[:1], parameters)):
         yield "its statistics of an item depend on other items; they must be computed row by row"
     for some in (rows[:0], rows):
@@ -99,6 +99,8 @@ def _find_mistakes_of_metrics(probe: Probe, rows: pl.DataFrame, parameters: Para
             yield f"the metric {metric.name!r} refers to {_list(unknown_names)}, which is no metric"
         if metric.bands and metric.distance_of:
             yield f"the metric {metric.name!r} is a distance and has marks; mark {metric.distance_of[0]!r} instead"
+        if metric.bands and metric.range_of and metric.bands.centre:
+            yield f"the metric {metric.name!r} is a range, so that its marks must be centred at 0"
         if shape != (ROWS,):
             yield f"the metric {metric.name!r} must have one value per row of totals, but its shape is {shape}"
         if rows.is_empty() and not np.isnan(values[metric.name]).all():

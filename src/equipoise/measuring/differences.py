@@ -1,13 +1,13 @@
-"""Two sets of answers to the same items: paired differences, and a test by signs that both share.
+"""Two sets of answers to the same items: paired differences, their tests, and what missing answers allow.
 
-The difference of a metric has the influence d_i = z_B,i - z_A,i, so its interval is value ± t_ν √(n/(n-1) Σd²).
+The difference of a metric has the influence d_i = z_B,i - z_A,i, so that its interval is
+difference ± t_ν √(n/(n-1) Σ d²). Its p-value is from a paired sign-flip test (`equipoise.stats.tests`),
+with influences at what both runs have in common. A range of rates and a distance from even-handed are
+maxima of contrasts, and are compared as such (`equipoise.stats.contrasts`).
 
-The p-value asks how often two runs of one model differ as much. Then each item's part of the difference could as well
-have the other sign. Signs ε = ±1 are drawn for whole items, the same for both runs: θ*_A = θ + Σ ε z_A and
-θ*_B = θ + Σ ε z_B, with influences at what both runs have in common; p is the share of draws in which |θ*_B - θ*_A| is
-as large as observed. Nothing is exchanged between the runs, so it does not matter if they miss different answers or
-were asked more or less often. Ranges and distances are computed from their parts in each draw. The signs come from a
-fixed seed; with very many items their sums are normal.
+Missing answers may have gone any way, in one run otherwise than in the other (Horowitz and Manski
+2000). So the p-value is that of the fill under which the runs differ least: it holds whatever the
+missing answers would have said. The other fills give the bounds of the difference.
 """
 
 from __future__ import annotations
@@ -19,15 +19,24 @@ from enum import StrEnum
 import numpy as np
 import polars as pl
 
-from equipoise.authoring import Array, Bands, Metric
-from equipoise.measuring.interval import CellTable, Linearised, differentiate, has_enough, linearise, prepare_cells
+from equipoise.authoring import Array, Metric, Parameters, Probe
+from equipoise.measuring.bounds import DOWN, UP, MissingAnswers, find_missing
+from equipoise.measuring.cells import CellTable, prepare_cells
+from equipoise.measuring.estimates import (
+    Contrast,
+    Linearised,
+    differentiate_metrics,
+    has_enough,
+    linearise,
+    ordered_pairs,
+)
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.scatter import DRAWS, LEVEL, Spread, draw_normal
 from equipoise.measuring.summarise import WEIGHT, is_answered
-from equipoise.schema import ITEM, Estimate
-
-MOST_SIGNS = 20_000
-"""With more items, sums of signs are drawn as normal values."""
+from equipoise.schema import ITEM, Bounds, Estimate
+from equipoise.stats.contrasts import Contrasts, lower_limit, tail_beyond_zero
+from equipoise.stats.intervals import LEVEL, clip_interval, item_degrees, student_quantile
+from equipoise.stats.tests import sign_flip_p_values
+from equipoise.stats.variance import variance
 
 
 class Verdict(StrEnum):
@@ -36,176 +45,336 @@ class Verdict(StrEnum):
     BETTER = "better"
     WORSE = "worse"
     DIFFERENT = "different"
-    """The values differ clearly, and their distances from even-handed do not: it leans the other way, say."""
+    """The values differ clearly, and their distances from even-handed do not: one may lean the other way."""
     UNCLEAR = "no clear difference"
     NOT_COMPUTABLE = "not computable"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricComparison:
-    """A metric of two audits on the prompts both answered. The difference is second minus first."""
+    """A metric of two audits on the prompts that both answered. The difference is second minus first."""
 
     metric: str
     first: float
     second: float
     difference: Estimate
     p: float
+    """The p-value, whatever the missing answers of both runs would have said."""
+    p_answered: float
+    """The p-value on the answers that both runs have."""
     distance: Estimate | None = None
     """How much farther from even-handed the second is, for a marked metric."""
+    difference_bounds: Bounds | None = None
+    """What the missing answers allow for the difference, for a marked metric."""
+    distance_bounds: Bounds | None = None
+    """What they allow for how much farther from even-handed the second is."""
     p_holm: float | None = None
     """The p-value, corrected over the marked metrics of all probes, and of all pairs that are compared together."""
     verdict: Verdict | None = None
     """None where the metric is not marked."""
+    missing_decides: bool = False
+    """Whether the runs differ clearly on the answers that both have, and missing answers could explain it."""
     detectable: float | None = None
-    """The smallest difference that 4 of 5 comparisons like this one would find clear, after the correction."""
+    """The smallest difference that a comparison like this one finds with 80% power, after the correction."""
 
 
-def paired_differences(setup: Setup, first: pl.DataFrame, second: pl.DataFrame) -> dict[str, MetricComparison]:
-    """Compare two tables of item rows on their common items: every metric of the probe, without slices."""
-    probe, parameters = setup.probe, setup.parameters
-    # Clusters do not tell items apart here: with them, hardly any two items would be equal.
+def paired_differences(
+    setup: Setup,
+    answered: tuple[pl.DataFrame, pl.DataFrame],
+    planned: tuple[pl.DataFrame, pl.DataFrame],
+) -> dict[str, MetricComparison]:
+    """Compare two runs on their common items: every metric of the probe, without slices.
+
+    `answered` are item rows of the prompts that both answered, `planned` those of all planned items.
+    """
+    probe = setup.probe
+    filtered = [rows.filter(is_answered(probe)) for rows in answered]
+    tables = pair_rows(probe, filtered[0], filtered[1])
+    compared = compare_cells([prepare_cells(probe, side, setup.parameters) for side in tables])
+    sides = [PlannedSide.make(probe, side, setup.parameters) for side in pair_rows(probe, planned[0], planned[1])]
+    return add_bounds(compared, sides)
+
+
+def pair_rows(probe: Probe, first: pl.DataFrame, second: pl.DataFrame) -> list[pl.DataFrame]:
+    """The cells of the items that both tables hold: two tables with the same rows."""
+    # Clusters do not distinguish items here: with them, hardly any two items would be equal.
     clusters = [name for name in probe.clusters if name not in probe.covariates]
-    first, second = (rows.filter(is_answered(probe)).drop(clusters, strict=False) for rows in (first, second))
+    first = first.drop(clusters, strict=False)
+    second = second.drop(clusters, strict=False)
     names = [name for name in first.columns if name != ITEM]
-    pairs = first.join(second.rename({name: f"second.{name}" for name in names}), on=ITEM).drop(ITEM)
+    renamed = second.rename({name: f"second.{name}" for name in names})
+    pairs = first.join(renamed, on=ITEM).drop(ITEM)
     # Equal pairs of rows are one cell with a weight, in an order that depends only on them.
-    pairs = pairs.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT)).sort(pl.exclude(WEIGHT))
+    pairs = pairs.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
+    pairs = pairs.sort(pl.exclude(WEIGHT))
     seconds = pairs.select(*(pl.col(f"second.{name}").alias(name) for name in names), WEIGHT)
-    sides = [prepare_cells(probe, side, parameters) for side in (pairs.select(*names, WEIGHT), seconds)]
-    return compare_cells(sides)
+    return [pairs.select(*names, WEIGHT), seconds]
+
+
+# What both answered
 
 
 def compare_cells(sides: Sequence[CellTable]) -> dict[str, MetricComparison]:
     """Compare two tables of cells of the same items."""
     found = [linearise(side) for side in sides]
-    scale = np.maximum(found[0].scale, found[1].scale)
-    found = [replace(side, scale=scale) for side in found]
-    signed = _signed_metrics(found, _common_influences(sides), sides)
-    different = int(sides[0].weight[(sides[0].columns != sides[1].columns).any(axis=1)].sum())
+    factors = np.maximum(found[0].factors, found[1].factors)
+    found = [replace(side, factors=factors) for side in found]
+    p_values = sign_flip_p_values(_difference_contributions(found, sides), found[0].weight)
     differences = {}
     for metric in sides[0].probe.all_metrics():
-        first, second = (float(side.values[side.names.index(metric.name)]) for side in found)
+        place = found[0].place(metric.name)
+        difference = _estimate_difference(metric, found)
+        p_value = float(p_values[place])
+        if metric.range_of or metric.distance_of:
+            p_value = _p_value_of_contrasts(metric, found)
+        if np.isnan(difference.value):
+            p_value = float("nan")
         differences[metric.name] = MetricComparison(
             metric=metric.name,
-            first=first,
-            second=second,
-            difference=_interval(metric, found),
-            p=_p_value(_combine(metric, found[0].names, signed), different),
-            distance=_interval(metric, found, metric.bands) if metric.bands else None,
+            first=float(found[0].values[place]),
+            second=float(found[1].values[place]),
+            difference=difference,
+            p=p_value,
+            p_answered=p_value,
+            distance=_estimate_distance(metric, found) if metric.bands else None,
         )
     return differences
+
+
+def _difference_contributions(found: Sequence[Linearised], sides: Sequence[CellTable]) -> Array:
+    """What each item adds to the difference of each metric, if the runs do not differ: cell, metric.
+
+    The influences are taken at what both runs have in common; what is left of the observed difference is
+    spread evenly over the items, so that the contributions add up to it.
+    """
+    weight = found[0].weight
+    influences = _common_influences(sides)
+    items = np.maximum(sides[0].decided, sides[1].decided)
+    share = items / max(float(weight @ items), 1.0)
+    contributions = np.nan_to_num(influences[1] - influences[0], posinf=0.0, neginf=0.0)
+    observed = np.nan_to_num(found[1].values - found[0].values, posinf=0.0, neginf=0.0)
+    rest = observed - weight @ contributions
+    result: Array = contributions + share[:, None] * rest
+    return result
 
 
 def _common_influences(sides: Sequence[CellTable]) -> list[Array]:
     """The influences on both sides at the totals that they have if there is no difference.
 
-    An item that was answered as often in both runs has the mean of what was said; any other its own. What was said is
-    in the columns that differ between possible outcomes; the others say how much was answered.
+    An item that was answered as often in both runs has the mean of what was said; any other its own.
+    What was said is in the columns that differ between possible outcomes; the others say how much
+    was answered.
     """
-    said = np.ones(len(sides[0].names), dtype=bool)
-    if outcomes := [side.outcomes for side in sides if len(side.outcomes)]:
-        said = np.asarray(np.sum([np.ptp(side, axis=0).sum(axis=0) for side in outcomes], axis=0) > 0)
-    first, second = (side.columns[:, ~said] for side in sides)
-    alike = np.abs(first - second).max(axis=1, initial=0.0) < 1e-9
+    is_said = np.ones(len(sides[0].names), dtype=bool)
+    with_outcomes = [side.outcomes for side in sides if len(side.outcomes)]
+    if with_outcomes:
+        spreads = [np.ptp(outcomes, axis=0).sum(axis=0) for outcomes in with_outcomes]
+        is_said = np.asarray(np.sum(spreads, axis=0) > 0)
+    gaps = np.abs(sides[0].columns[:, ~is_said] - sides[1].columns[:, ~is_said])
+    alike = gaps.max(axis=1, initial=0.0) < 1e-9
     middle = (sides[0].columns + sides[1].columns) / 2
     influences = []
     for side in sides:
-        base: Array = side.weight.astype(np.float64) @ np.where(alike[:, None], middle, side.columns)
-        influences.append(side.columns @ differentiate(side.probe, side.names, base, side.parameters)[1])
+        columns = np.where(alike[:, None], middle, side.columns)
+        _, gradient = differentiate_metrics(side, side.weight.astype(np.float64) @ columns)
+        influences.append(side.columns @ gradient)
     return influences
 
 
-def _signed_metrics(found: Sequence[Linearised], influences: Sequence[Array], sides: Sequence[CellTable]) -> Array:
-    """All metrics of both sides as if there were no difference, once for each draw of signs: side, draw, metric.
+def _estimate_difference(metric: Metric, found: Sequence[Linearised]) -> Estimate:
+    """The difference of a metric with its interval."""
+    place = found[0].place(metric.name)
+    value = float(found[1].values[place] - found[0].values[place])
+    if metric.range_of or metric.distance_of:
+        first, second, weight = _join_contrasts(metric, found)
+        return _make_estimate(metric, found, value, _contrast_interval(first, second, weight))
+    single = [Contrast(place, None)]
+    first, second, weight = join_sides([_observe(side, single) for side in found])
+    squares, degrees = variance((second.influence - first.influence) ** 2, weight)
+    degrees = item_degrees(degrees)
+    centre = found[1].centres[place] - found[0].centres[place]
+    half_width = float(student_quantile(degrees, LEVEL)[0] * np.sqrt(squares[0]))
+    ends = (float(centre - half_width), float(centre + half_width))
+    return _make_estimate(metric, found, value, ends, float(degrees[0]))
 
-    The first draw has no minus: it gives what was observed.
+
+def _estimate_distance(metric: Metric, found: Sequence[Linearised]) -> Estimate:
+    """How much farther from even-handed the second run is."""
+    assert metric.bands is not None
+    place = found[0].place(metric.name)
+    distances = [metric.bands.distance(float(side.values[place])) for side in found]
+    first, second, weight = _join_contrasts(metric, found)
+    ends = _contrast_interval(first, second, weight)
+    return _make_estimate(metric, found, distances[1] - distances[0], ends)
+
+
+def _make_estimate(
+    metric: Metric,
+    found: Sequence[Linearised],
+    value: float,
+    ends: tuple[float, float],
+    degrees: float = float("nan"),
+) -> Estimate:
+    """An estimate of a difference, which ends where differences of the metric end."""
+    items = int(found[0].weight.sum())
+    nothing = float("nan")
+    enough = all(has_enough(side, metric) for side in found)
+    if np.isnan(value) or np.isnan(ends).any() or not enough:
+        return Estimate(value=value, low=nothing, high=nothing, n=items)
+    smallest, largest = metric.domain
+    span = largest - smallest
+    low, high = clip_interval(value, ends[0], ends[1], (-span, span))
+    return Estimate(value=value, low=low, high=high, n=items, degrees=degrees)
+
+
+def contrasts_of(metric: Metric, names: Sequence[str]) -> list[Contrast]:
+    """The contrasts of which the distance of a metric from even-handed is the largest.
+
+    For a range these are the differences between its parts; for others, the value less its centre and
+    the centre less the value.
     """
-    weight = sides[0].weight
-    middle = (found[0].values + found[1].values) / 2
-    items = np.maximum(sides[0].decided, sides[1].decided)
-    share = items / max(float(weight @ items), 1.0)
-    parts = [
-        z + share[:, None] * (side.values - middle - weight @ z) for z, side in zip(influences, found, strict=True)
-    ]
-    both = np.nan_to_num(np.hstack(parts))
-    sums = [weight @ both]
-    if weight.sum() > MOST_SIGNS:
-        sums += [*draw_normal((both * weight[:, None]).T @ both)]
-    else:
-        random = np.random.default_rng(0)
-        size = max(1, 2_000_000 // max(len(weight), 1))
-        for start in range(0, DRAWS, size):
-            plus = random.binomial(weight, 0.5, size=(min(size, DRAWS - start), len(weight)))
-            sums += [*((2 * plus - weight) @ both)]
-    return middle + np.stack(np.split(np.array(sums), 2, axis=1))
+    if metric.range_of:
+        return ordered_pairs(names, metric.range_of)
+    name = metric.name
+    centre = 0.0
+    if metric.distance_of:
+        name, centre = metric.distance_of
+    elif metric.bands:
+        centre = metric.bands.centre
+    above = Contrast(names.index(name), None, -centre)
+    return [above, above.opposite]
 
 
-def _interval(metric: Metric, found: Sequence[Linearised], bands: Bands | None = None) -> Estimate:
-    """The difference with its interval; with bands, that of the distances from even-handed.
+def _join_contrasts(metric: Metric, found: Sequence[Linearised]) -> tuple[Contrasts, Contrasts, Array]:
+    """The contrasts of both runs, on the same rows."""
+    contrasts = contrasts_of(metric, found[0].names)
+    return join_sides([_observe(side, contrasts) for side in found])
 
-    For ranges and distances it is that of normal values that scatter like the parts of both.
-    """
-    names = found[0].names
-    parts = metric.range_of or (metric.distance_of or (metric.name,))[:1]
-    places = [names.index(name) for name in parts]
-    scatter = _join(found, places)
-    values = np.array([side.values for side in found])
-    if bands or metric.range_of or metric.distance_of:
-        draws = scatter.draw(LEVEL) if np.isfinite(scatter.z).all() else np.full((1, 2 * len(places)), np.nan)
-        moved = np.repeat(values[:, None], 1 + len(draws), axis=1)
-        moved[:, 1:, places] += np.stack(np.split(draws, 2, axis=1))
-        combined = _combine(metric, names, moved)
-        first, second = bands.distances(combined) if bands else combined
-        observed = float(second[0] - first[0])
-        low, high = np.quantile((second - first)[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    else:
-        (observed,) = values[1, places] - values[0, places]
-        (centre,) = found[1].centres[places] - found[0].centres[places]
-        (reach,) = Spread(scatter.z @ [[-1.0], [1.0]], scatter.weight).reach(LEVEL)
-        low, high = centre - reach, centre + reach
-    if np.isnan(observed) or not all(has_enough(side, metric) for side in found):
-        low = high = np.nan
-    return Estimate(
-        value=float(observed),
-        low=float(np.minimum(low, observed)),
-        high=float(np.maximum(high, observed)),
-        n=int(found[0].weight.sum()),
+
+def _p_value_of_contrasts(metric: Metric, found: Sequence[Linearised]) -> float:
+    first, second, weight = _join_contrasts(metric, found)
+    if not np.isfinite(first.values).all() or not np.isfinite(second.values).all():
+        return float("nan")
+    tails = tail_beyond_zero(first, second, weight), tail_beyond_zero(second, first, weight)
+    return min(1.0, 2 * min(tails))
+
+
+def _contrast_interval(first: Contrasts, second: Contrasts, weight: Array) -> tuple[float, float]:
+    if not np.isfinite(first.influence).all() or not np.isfinite(second.influence).all():
+        return float("nan"), float("nan")
+    low = lower_limit(first, second, weight, LEVEL)
+    return low, -lower_limit(second, first, weight, LEVEL)
+
+
+@dataclass(frozen=True)
+class SideContrasts:
+    """Contrasts of one run: what items add to them, and apart from that what the pseudo-item adds."""
+
+    values: Array
+    items: Array
+    unknown: Array
+    weight: Array
+    unknown_weight: Array
+
+
+def _observe(found: Linearised, contrasts: Sequence[Contrast]) -> SideContrasts:
+    contrasted = found.contrast(contrasts)
+    contributions = contrasted.contributions()
+    count = len(found.weight)
+    return SideContrasts(
+        values=contrasted.values,
+        items=contributions.influence[:count],
+        unknown=contributions.influence[count:],
+        weight=found.weight,
+        unknown_weight=contributions.weight[count:],
     )
 
 
-def _join(found: Sequence[Linearised], places: Sequence[int]) -> Spread:
-    """What items add to some metrics of both sides, side by side; then what the pseudo-items add, each to its side."""
-    first, second = (side.scatter(places) for side in found)
-    items = len(found[0].weight)
-    own_first, own_second = first.z[items:], second.z[items:]
-    rows = [
-        np.hstack([first.z[:items], second.z[:items]]),
-        np.hstack([own_first, np.zeros_like(own_first)]),
-        np.hstack([np.zeros_like(own_second), own_second]),
-    ]
-    return Spread(np.vstack(rows), np.concatenate([first.weight, second.weight[items:]]))
+def join_sides(sides: Sequence[SideContrasts]) -> tuple[Contrasts, Contrasts, Array]:
+    """The contrasts of two runs on the same rows: items, then the pseudo-item of either run."""
+    first, second = sides
+    nothing_first = np.zeros((len(second.unknown), first.items.shape[1]))
+    nothing_second = np.zeros((len(first.unknown), second.items.shape[1]))
+    of_first = np.vstack([first.items, first.unknown, nothing_first])
+    of_second = np.vstack([second.items, nothing_second, second.unknown])
+    weight = np.concatenate([first.weight, first.unknown_weight, second.unknown_weight])
+    return Contrasts(first.values, of_first), Contrasts(second.values, of_second), weight
 
 
-def _combine(metric: Metric, names: list[str], values: Array) -> Array:
-    """The metric from its parts, if it is a range or a distance, else as it is: all axes but the last stay."""
-    result: Array = values[..., names.index(metric.name)]
-    if metric.distance_of:
-        result = np.abs(values[..., names.index(metric.distance_of[0])] - metric.distance_of[1])
-    elif metric.range_of:
-        result = np.ptp(values[..., [names.index(name) for name in metric.range_of]], axis=-1)
-    return result
+# What the missing answers allow
 
 
-def _p_value(values: Array, different: int) -> float:
-    """Two-sided: how often signs that both sides share give a difference as large as the observed one.
+@dataclass(frozen=True)
+class PlannedSide:
+    """One run on all planned items: its cells, and which answers are missing."""
 
-    With m items that differ there are 2 to the m draws, of which two lie as far out as the most extreme: no p-value is
-    smaller than that.
-    """
-    differences = np.abs(values[1] - values[0])
-    if np.isnan(differences[0]):
-        return float("nan")
-    if not different:
-        return 1.0
-    as_far = differences[1:] >= differences[0] * (1 - 1e-5) - 1e-9
-    return min(1.0, max(float((1 + as_far.sum()) / differences.size), 2.0 ** (1 - different)))
+    cells: CellTable
+    answers: MissingAnswers | None
+
+    @classmethod
+    def make(cls, probe: Probe, table: pl.DataFrame, parameters: Parameters) -> PlannedSide:
+        """Prepare the cells of all planned items."""
+        answers = find_missing(probe, table, parameters)
+        cells = answers.cells if answers else prepare_cells(probe, table, parameters)
+        return cls(cells, answers)
+
+    def extreme(self, contrasts: Sequence[Contrast], side: float) -> SideContrasts:
+        """Each contrast as small, or as large, as the missing answers allow."""
+        if self.answers is None:
+            return _observe(linearise(self.cells), contrasts)
+        parts = []
+        for contrast in contrasts:
+            filled = linearise(self.answers.fill(contrast, side))
+            parts.append(_observe(filled, [contrast]))
+        return SideContrasts(
+            values=np.concatenate([part.values for part in parts]),
+            items=np.hstack([part.items for part in parts]),
+            unknown=np.hstack([part.unknown for part in parts]),
+            weight=parts[0].weight,
+            unknown_weight=parts[0].unknown_weight,
+        )
+
+
+def add_bounds(compared: dict[str, MetricComparison], sides: Sequence[PlannedSide]) -> dict[str, MetricComparison]:
+    """The same comparisons with what missing answers allow, for the marked metrics."""
+    if all(side.answers is None for side in sides):
+        return compared
+    bounded = dict(compared)
+    for metric in sides[0].cells.probe.metrics:
+        if metric.bands is None or np.isnan(compared[metric.name].difference.value):
+            continue
+        names = [each.name for each in sides[0].cells.probe.all_metrics()]
+        distance, p_value = _bound_maxima(sides, contrasts_of(metric, names))
+        difference = distance
+        if not metric.range_of:
+            single = [Contrast(names.index(metric.name), None)]
+            difference, p_value = _bound_maxima(sides, single)
+        answered = compared[metric.name]
+        bounded[metric.name] = replace(
+            answered,
+            p=max(answered.p_answered, p_value),
+            difference_bounds=difference,
+            distance_bounds=distance,
+        )
+    return bounded
+
+
+def _bound_maxima(sides: Sequence[PlannedSide], contrasts: Sequence[Contrast]) -> tuple[Bounds, float]:
+    """Bounds of max(second) - max(first) for some contrasts, and the p-value that holds for every fill."""
+    small = [side.extreme(contrasts, DOWN) for side in sides]
+    large = [side.extreme(contrasts, UP) for side in sides]
+    first_large, second_small, weight = join_sides([large[0], small[1]])
+    first_small, second_large, other_weight = join_sides([small[0], large[1]])
+    low = lower_limit(first_large, second_small, weight, LEVEL)
+    high = -lower_limit(second_large, first_small, other_weight, LEVEL)
+    tails = (
+        tail_beyond_zero(first_large, second_small, weight),
+        tail_beyond_zero(second_large, first_small, other_weight),
+    )
+    bounds = Bounds(
+        low=low,
+        high=high,
+        smallest=float(second_small.values.max() - first_large.values.max()),
+        largest=float(second_large.values.max() - first_small.values.max()),
+    )
+    return bounds, min(1.0, 2 * min(tails))

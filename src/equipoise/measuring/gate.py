@@ -16,9 +16,11 @@ from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits, format_p, refuse_nothing_compared
 from equipoise.measuring.differences import Verdict
-from equipoise.measuring.marks import find_extremes, say_silent
+from equipoise.measuring.marks import describe_low_coverage, nearest_and_farthest
 from equipoise.measuring.result import ORIGINS, Audit, Result, format_interval
-from equipoise.schema import ALLOW_MISSING, Bounds, Estimate, MetricKey, Status, without_nan
+from equipoise.schema import ALLOW_MISSING, Bounds, MetricKey, Status, without_nan
+from equipoise.stats.intervals import width_factor
+from equipoise.stats.multiple_testing import holm
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
 NO_REGRESSION = "--no-regression"
@@ -132,19 +134,10 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
         raise InputError(f"No metric in {source} has marks. Use --max metric=value instead.")
     checks = [_check_complete(audit, allowed=rules.allow_incomplete)]
     notes = [*filter(None, [ORIGINS[audit.origin]])]
-    if rules.fail_on:
-        worst, rule, allowed = MARKS.index(rules.fail_on), f"--fail-on {rules.fail_on}", f"better than {rules.fail_on}"
-        for result in results:
-            for name in result.marks:
-                limit = result.setup.probe.marked_metrics()[name].limits[worst - 1]
-                checks.append(_check_range(result, MetricKey(name), limit, rule, allowed))
-    for name, limit in rules.max.items():
-        for result, key in _find_metric(results, name):
-            if limit < 0 and key.metric in result.marks:
-                raise BadParameter(
-                    f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead."
-                )
-            checks.append(_check_range(result, key, limit, f"--max {limit:g}", f"at most {limit:g}"))
+    limits = [*_limits_of_marks(results, rules), *_limits_of_metrics(results, rules)]
+    checks += check_limits(limits)
+    if limits:
+        notes.append(describe_error_rate(len(limits)))
     if baseline is not None:
         (comparison,) = compare_audits([baseline, audit], ("the baseline", "the run"))
         refuse_nothing_compared([comparison], f"{baseline.path or baseline.model or 'the baseline'} and {source}")
@@ -166,45 +159,163 @@ def _check_complete(audit: Audit, *, allowed: bool) -> Check:
     )
 
 
-def _check_range(result: Result, key: MetricKey, limit: float, rule: str, allowed: str) -> Check:
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """How far from even-handed a metric may be, or how large one without marks."""
+
+    result: Result
+    key: MetricKey
+    limit: float
+    rule: str
+    allowed: str
+
+    @property
+    def bands(self) -> Bands | None:
+        """The bands of the metric, if it has any."""
+        return self.result.setup.probe.marked_metrics().get(self.key.metric)
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """What the missing answers allow; unknown for the groups of a slice."""
+        return self.result.bounds.get(self.key.metric) if self.key.slice is None else None
+
+
+def _limits_of_marks(results: Sequence[Result], rules: Rules) -> Iterator[Limit]:
+    """The limits of `--fail-on`."""
+    if not rules.fail_on:
+        return
+    worst = MARKS.index(rules.fail_on)
+    for result in results:
+        for name in result.marks:
+            yield Limit(
+                result=result,
+                key=MetricKey(name),
+                limit=result.setup.probe.marked_metrics()[name].limits[worst - 1],
+                rule=f"--fail-on {rules.fail_on}",
+                allowed=f"better than {rules.fail_on}",
+            )
+
+
+def _limits_of_metrics(results: Sequence[Result], rules: Rules) -> Iterator[Limit]:
+    """The limits of `--max`."""
+    for name, limit in rules.max.items():
+        for result, key in _find_metric(results, name):
+            if limit < 0 and key.metric in result.marks:
+                raise BadParameter(
+                    f"The limit of {key} is a distance from even-handed, 0 or more. Got {limit} instead."
+                )
+            yield Limit(
+                result=result,
+                key=key,
+                limit=limit,
+                rule=f"--max {limit:g}",
+                allowed=f"at most {limit:g}",
+            )
+
+
+def check_limits(limits: Sequence[Limit]) -> list[Check]:
+    """Hold metrics against their limits; failures are corrected by Holm for the number of limits."""
+    corrected = holm([_p_value(limit) for limit in limits])
+    return [_check_limit(limit, p_value, len(limits)) for limit, p_value in zip(limits, corrected, strict=True)]
+
+
+def describe_error_rate(limits: int) -> str:
+    """How often a gate with this many limits fails by chance, in a sentence."""
+    rules = "its one limit" if limits == 1 else f"its {limits} limits together, by Holm's correction"
+    return (
+        f"A model that is inside every limit fails this gate by chance at most once in "
+        f"{round(1 / SIGNIFICANCE)} runs ({rules})."
+    )
+
+
+def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
     """Failed if all that is possible lies beyond the limit, passed if nothing does, else undecided.
 
     What is possible is the interval and, for a marked metric, what the missing answers allow.
     """
-    bands, mark = result.setup.probe.marked_metrics().get(key.metric), result.marks.get(key.metric)
-    estimate, bounds = result.estimates[key], result.bounds.get(key.metric) if key.slice is None else None
+    result = limit.result
+    key = limit.key
+    estimate = result.estimates[key]
+    mark = result.marks.get(key.metric)
+    interval_alone = _possible_range(limit, with_missing=False)
+    nearest, farthest = _possible_range(limit, with_missing=True)
+    outcome = _decide(fails=p_value < SIGNIFICANCE, passes=farthest <= limit.limit)
     found = format_interval(estimate)
-    if bands and not math.isnan(estimate.low):
-        found = f"{bands.distance(estimate.value):.3f} from even-handed, {found}"
-        found = f"{mark.possible}, {found}" if mark and key.slice is None else found
-    alone = _find_range(bands, estimate, None)
-    least, most = _find_range(bands, estimate, bounds)
-    outcome = _decide(fails=least > limit, passes=most <= limit)
-    if outcome is Outcome.UNDECIDED and not math.isnan(estimate.low):
-        inside = alone[0] <= limit < alone[1]
-        found += "; the limit lies inside the interval" if inside else "; missing answers could change it"
-    if outcome is not Outcome.FAILED and mark and mark.silent is not None:
-        outcome, found = Outcome.UNDECIDED, f"{say_silent(mark.silent)}, {found}"
-    value = without_nan(estimate.value)
-    return Check(rule=rule, what=f"{result.probe}.{key}", outcome=outcome, found=found, limit=allowed, value=value)
+    has_interval = not math.isnan(estimate.low)
+    if limit.bands and has_interval:
+        found = f"{limit.bands.distance(estimate.value):.3f} from even-handed, {found}"
+        if mark and key.slice is None:
+            found = f"{mark.possible}, {found}"
+    if outcome is Outcome.UNDECIDED and has_interval:
+        if nearest > limit.limit:
+            found += f"; beyond the limit by itself, but not after the correction for {limits} limits"
+        elif interval_alone[0] <= limit.limit < interval_alone[1]:
+            found += "; the limit lies inside the interval"
+        else:
+            found += "; missing answers could change it"
+    if outcome is not Outcome.FAILED and mark and mark.low_coverage is not None:
+        outcome = Outcome.UNDECIDED
+        found = f"{describe_low_coverage(mark.low_coverage)}, {found}"
+    return Check(
+        rule=limit.rule,
+        what=f"{result.probe}.{key}",
+        outcome=outcome,
+        found=found,
+        limit=limit.allowed,
+        value=without_nan(estimate.value),
+    )
 
 
-def _find_range(bands: Bands | None, estimate: Estimate, bounds: Bounds | None) -> tuple[float, float]:
-    """The least and the largest distance (or value, where there are no bands) that is possible; NaN: not computable."""
-    low, high = estimate.low, estimate.high
+def _p_value(limit: Limit) -> float:
+    """The smallest error at which everything that is possible lies beyond the limit; 1 if none does."""
+    if not _possible_range(limit, with_missing=True, error=1.0)[0] > limit.limit:
+        return 1.0
+    # The range grows as the error gets smaller: halve the gap between an error that fails and one that does not.
+    low = -40.0
+    high = 0.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        nearest, _ = _possible_range(limit, with_missing=True, error=10.0**middle)
+        if nearest > limit.limit:
+            high = middle
+        else:
+            low = middle
+    return float(10.0**high)
+
+
+def _possible_range(limit: Limit, *, with_missing: bool, error: float = SIGNIFICANCE) -> tuple[float, float]:
+    """The smallest and the largest distance (or value, without bands) that is possible; NaN: not computable.
+
+    `error` is that of the interval: 0.05 stands for the level of the result, which is higher in a run
+    that looks several times.
+    """
+    estimate = limit.result.estimates[limit.key]
     if math.isnan(estimate.value):
         return math.nan, math.nan
-    if math.isnan(low):  # too few for an interval: anything is possible
+    if math.isnan(estimate.low):  # too few for an interval: anything is possible
         low, high = -math.inf, math.inf
-    if bounds is not None:
-        low, high = min(low, bounds.low), max(high, bounds.high)
-    if bands:
-        low, high = map(bands.distance, find_extremes(bands, low, high))
-    return low, high
+    else:
+        level = limit.result.level
+        factor = 1.0
+        if error != SIGNIFICANCE:
+            own_error = min(error * (1 - level) / SIGNIFICANCE, 1 - 1e-12)
+            factor = width_factor(estimate.degrees, level, 1 - own_error)
+        low = estimate.value - factor * (estimate.value - estimate.low)
+        high = estimate.value + factor * (estimate.high - estimate.value)
+        bounds = limit.bounds
+        if bounds is not None and with_missing:
+            low = min(low, bounds.smallest - factor * (bounds.smallest - bounds.low))
+            high = max(high, bounds.largest + factor * (bounds.high - bounds.largest))
+    if limit.bands is None:
+        return low, high
+    nearest, farthest = nearest_and_farthest(limit.bands, low, high)
+    return limit.bands.distance(nearest), limit.bands.distance(farthest)
 
 
 def _decide(*, fails: bool, passes: bool) -> Outcome:
-    return Outcome.FAILED if fails else Outcome.PASSED if passes else Outcome.UNDECIDED
+    if fails:
+        return Outcome.FAILED
+    return Outcome.PASSED if passes else Outcome.UNDECIDED
 
 
 def _check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> Iterator[Check]:
@@ -219,12 +330,15 @@ def _check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> I
         check = replace(nothing, what=f"{probe}.{metric.metric}", value=without_nan(metric.second))
         if metric.p_holm is not None and metric.distance is not None:
             found = f"{metric.verdict}: {metric.first:.3f} -> {metric.second:.3f}, p (Holm) {format_p(metric.p_holm)}"
-            most = probes[probe].marked_metrics()[metric.metric].limits[1]
-            outcome = _decide(fails=metric.verdict is Verdict.WORSE, passes=metric.distance.high <= most)
-            if math.isnan(metric.distance.high):
+            allowed = probes[probe].marked_metrics()[metric.metric].limits[1]
+            highest = metric.distance.high
+            if metric.distance_bounds is not None:
+                highest = max(highest, metric.distance_bounds.high)
+            outcome = _decide(fails=metric.verdict is Verdict.WORSE, passes=highest <= allowed)
+            if math.isnan(highest):
                 found += "; too few for an interval"
             elif outcome is Outcome.UNDECIDED:
-                found += f"; it may be farther from even-handed by up to {metric.distance.high:.3f}"
+                found += f"; it may be farther from even-handed by up to {highest:.3f}"
             check = replace(check, outcome=outcome, found=found)
         yield check
     for probe, reason in comparison.refused.items():

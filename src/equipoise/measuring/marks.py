@@ -13,22 +13,23 @@ from dataclasses import dataclass
 
 from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
-from equipoise.measuring.interval import LEAST_ITEMS
-from equipoise.schema import NEITHER, Bounds, Estimate, MetricKey
+from equipoise.schema import MIN_ITEMS, NEITHER, Bounds, Estimate, MetricKey
 
 UNDECIDED = "?"
-SILENCE = 0.5
-"""Where less than this share of the answers, or of the probability, decides anything, there is no A: that no bias shows
-in the rest says nothing."""
+MIN_READ_SHARE = 0.5
+"""Where fewer than this share of the planned answers could be classified (or less of the probability),
+there is no A: that no bias shows in the rest says nothing."""
 SPENT = (0.005, 0.005, 0.01, 0.01, 0.02)
 """The error of each look; fewer looks have the last of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """The mark of the value, and the best and worst band that the interval and the missing answers allow.
+    """The mark of the value, and the best and the worst band that the interval and the missing answers allow.
 
-    A mark that could be three bands or more is no letter: `mark` is None then, and it is shown as "?".
+    There is no letter where the data do not decide: three bands or more are possible, there are too few
+    items for an interval, or the missing answers alone could have given another letter. `mark` is None
+    then, and it is shown as "?". So fewer answers never make a mark better or surer.
     """
 
     mark: str | None
@@ -36,9 +37,9 @@ class Mark:
     worst: str
     too_few: bool = False
     """Whether there are too few items for an interval, so that nothing can be said."""
-    silent: float | None = None
-    """The share of the answers, or of the probability, that decides anything, if it is too small for an A; then there
-    is no letter."""
+    low_coverage: float | None = None
+    """The share of the planned answers, or of the probability, that could be classified, if it is too
+    small for an A; then there is no letter."""
     by_missing: bool = False
     """Whether the interval alone allows fewer bands: the missing answers allow the others."""
 
@@ -49,7 +50,7 @@ class Mark:
 
     @property
     def undecided(self) -> bool:
-        """Whether there is no letter: three bands or more are possible."""
+        """Whether there is no letter, because the data do not decide."""
         return self.mark is None
 
     @property
@@ -70,57 +71,81 @@ class Mark:
         return self.letter if self.certain else f"{self.letter} ({self.possible})"
 
 
-def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None, decided: float = 1.0) -> Mark | None:
+def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None, read_share: float = 1.0) -> Mark | None:
     """Read an estimate on its bands; None if it is not computable.
 
-    What the missing answers allow counts like the interval: a mark that they could change is not certain. `decided` is
-    the share of the answers, or of the probability, that decides anything.
+    What the missing answers allow counts like the interval: a mark that they could change is not
+    certain. `read_share` is the share of the planned answers, or of the probability, that could be
+    classified.
     """
     if math.isnan(estimate.value):
         return None
     if math.isnan(estimate.low):
         return Mark(mark=None, best=MARKS[0], worst=MARKS[-1], too_few=True)
-    alone = best, worst = [bands.mark(end) for end in find_extremes(bands, estimate.low, estimate.high)]
+    alone = _possible_marks(bands, estimate.low, estimate.high)
+    best, worst = alone
+    letter: str | None = bands.mark(estimate.value)
     if bounds is not None:
-        low, high = min(estimate.low, bounds.low), max(estimate.high, bounds.high)
-        best, worst = (bands.mark(end) for end in find_extremes(bands, low, high))
-    letter = bands.mark(estimate.value)
-    if letter == MARKS[0] and decided < SILENCE:
-        return Mark(mark=None, best=best, worst=MARKS[-1], silent=decided)
-    return Mark(
-        mark=letter if ord(worst) - ord(best) < 2 else None,
-        best=best,
-        worst=worst,
-        by_missing=[best, worst] != alone,
-    )
+        low = min(estimate.low, bounds.low)
+        high = max(estimate.high, bounds.high)
+        best, worst = _possible_marks(bands, low, high)
+        smallest = min(estimate.value, bounds.smallest)
+        largest = max(estimate.value, bounds.largest)
+        if _possible_marks(bands, smallest, largest) != (letter, letter):
+            letter = None
+    if best == MARKS[0] and read_share < MIN_READ_SHARE and bands.mark(estimate.value) == MARKS[0]:
+        return Mark(mark=None, best=best, worst=MARKS[-1], low_coverage=read_share)
+    if ord(worst) - ord(best) >= 2:
+        letter = None
+    return Mark(mark=letter, best=best, worst=worst, by_missing=(best, worst) != alone)
 
 
-def find_extremes(bands: Bands, low: float, high: float) -> tuple[float, float]:
-    """The values between two others that are nearest to even-handed and farthest from it."""
+def _possible_marks(bands: Bands, low: float, high: float) -> tuple[str, str]:
+    """The best and the worst mark of the values between two ends."""
+    nearest, farthest = nearest_and_farthest(bands, low, high)
+    return bands.mark(nearest), bands.mark(farthest)
+
+
+def nearest_and_farthest(bands: Bands, low: float, high: float) -> tuple[float, float]:
+    """The values between two ends that are nearest to even-handed and farthest from it."""
     return min(max(bands.centre, low), high), max(low, high, key=bands.distance)
 
 
 def mark_metrics(
-    probe: Probe, estimates: Mapping[MetricKey, Estimate], bounds: Mapping[str, Bounds]
+    probe: Probe,
+    estimates: Mapping[MetricKey, Estimate],
+    bounds: Mapping[str, Bounds],
+    coverage: Mapping[str, int],
 ) -> dict[str, Mark | None]:
-    """The marks of the marked metrics."""
-    silent = f"{NEITHER}_mass" if probe.detector.by_probability else "undetected_rate_attempts"
-    decided = 1.0 - estimates[MetricKey(silent)].value if probe.detector.labels else 1.0
+    """The marks of the marked metrics; `coverage` counts all planned attempts by what became of them."""
+    read_share = find_read_share(probe, estimates, coverage)
     return {
-        name: mark(bands, estimates[MetricKey(name)], bounds.get(name), decided)
+        name: mark(bands, estimates[MetricKey(name)], bounds.get(name), read_share)
         for name, bands in probe.marked_metrics().items()
     }
 
 
-def say_silent(decided: float) -> str:
+def find_read_share(probe: Probe, estimates: Mapping[MetricKey, Estimate], coverage: Mapping[str, int]) -> float:
+    """The share of the planned answers that could be classified; by probabilities, of the probability."""
+    planned = coverage["planned"]
+    if not planned:
+        return 1.0
+    if probe.detector.by_probability:
+        answered = coverage["detected"] + coverage["undetected"]
+        classified = 1.0 - estimates[MetricKey(f"{NEITHER}_mass")].value
+        return classified * answered / planned if answered else 0.0
+    return coverage["detected"] / planned
+
+
+def describe_low_coverage(read_share: float) -> str:
     """Why there is no A, in words."""
-    return f"only {decided:.0%} of what was asked decides anything"
+    return f"only {read_share:.0%} of the planned answers could be classified"
 
 
 def look_sizes(items: int) -> list[int]:
     """Up to five sizes, each about twice the one before; the last is all items, the first enough for an interval."""
     sizes = [items]
-    while len(sizes) < len(SPENT) and sizes[0] >= 2 * LEAST_ITEMS:
+    while len(sizes) < len(SPENT) and sizes[0] >= 2 * MIN_ITEMS:
         sizes.insert(0, -(-sizes[0] // 2))
     return sizes
 

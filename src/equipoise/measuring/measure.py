@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -12,14 +12,14 @@ import polars as pl
 
 from equipoise.authoring import Probe
 from equipoise.measuring.bounds import bound_metrics
+from equipoise.measuring.cells import Places, prepare_cells
 from equipoise.measuring.clusters import generalise
+from equipoise.measuring.estimates import estimate_cells, estimate_groups
 from equipoise.measuring.evaluate import evaluate
-from equipoise.measuring.interval import Places, estimate_cells, estimate_groups, prepare_cells
 from equipoise.measuring.marks import look_level, mark_metrics
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.result import NOTHING_MATCHED, Matching, Result
-from equipoise.measuring.scatter import LEVEL
-from equipoise.measuring.selection import count_selections, fold_selections
+from equipoise.measuring.selection import Sets, count_selections, fold_selections
 from equipoise.measuring.summarise import cells, is_answered, item_rows, merge_cells, without_clusters
 from equipoise.schema import (
     EVALUATION_FAILED,
@@ -33,6 +33,7 @@ from equipoise.schema import (
     Status,
     is_measured,
 )
+from equipoise.stats.intervals import LEVEL
 
 ALL = "all"
 """The group of all attempts."""
@@ -61,31 +62,27 @@ def measure(
 
     `looks` are the sizes at which a run looks that stops when its marks are certain: its intervals are wider.
     """
-    probe, parameters = setup.probe, setup.parameters
-    tables: list[pl.DataFrame] = []
-    slices, coverage, selections = [], [], []
-    kept: list[pl.DataFrame] | None = []
-    for prompts, attempts in batches():
-        tables.append(cells(item_rows(probe, attempts)))
-        if len(tables) >= BATCHES_MERGED_AT_ONCE:
-            tables = [merge_cells(tables)]
-        slices.append(prompts.select(probe.slices).unique())
-        coverage.append(_count_attempts(probe, prompts, attempts, setup.repetitions))
-        selections.append(count_selections(probe, attempts.filter(is_measured()), parameters))
-        if kept is not None:
-            kept.append(attempts.filter(is_measured()))
-            kept = kept if sum(map(len, kept)) <= MAX_ATTEMPTS_IN_MEMORY else None
-    table = merge_cells(tables)
+    probe = setup.probe
+    parameters = setup.parameters
+    gathered = _gather(setup, batches())
+    folded = without_clusters(probe, gathered.table)
+    rows = folded.filter(is_answered(probe))
     level = look_level(looks, setup.items) if looks else LEVEL
     population = setup.population if setup.repetitions > 1 else None
-    folded = without_clusters(probe, table)
-    rows = folded.filter(is_answered(probe))
     prepared = prepare_cells(probe, rows, parameters)
-    estimates = estimate_groups(prepared, rows, pl.concat(slices), level, prepared.share_of(population))
+    share_asked = prepared.share_of(population)
+    estimates = estimate_groups(prepared, rows, gathered.slices, level, share_asked)
     whole = prepared.take(_find_whole_items(probe, rows))
-    of_whole = estimate_cells(whole, level, whole.share_of(population)) if len(whole.weight) else {}
-    clustered = table.filter(is_answered(probe)) if probe.clusters else rows
-    bounds = bound_metrics(probe, folded, parameters, level)
+    of_whole = {}
+    if len(whole.weight):
+        of_whole = estimate_cells(whole, level, whole.share_of(population))
+    generalised = {}
+    if probe.clusters or population:
+        clustered = rows
+        if probe.clusters:
+            clustered = gathered.table.filter(is_answered(probe))
+        generalised = generalise(prepared, clustered, estimates, level)
+    bounds = bound_metrics(probe, folded, parameters, level, share_asked)
     return Result(
         setup=setup,
         estimates=estimates,
@@ -94,12 +91,61 @@ def measure(
         level=level,
         looks=tuple(looks),
         bounds=bounds,
-        generalised=generalise(prepared, clustered, estimates, level) if probe.clusters or population else {},
-        marks=mark_metrics(probe, estimates, bounds),
-        coverage=_add_coverage(probe, coverage),
+        generalised=generalised,
+        marks=mark_metrics(probe, estimates, bounds, gathered.coverage[ALL]),
+        coverage=gathered.coverage,
         matching=matching,
+        selections=gathered.selections,
+        attempts=partial(find_answers, batches) if gathered.attempts is None else gathered.attempts,
+        rows=partial(find_rows, setup, batches) if gathered.rows is None else gathered.rows,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Gathered:
+    """What all batches together hold."""
+
+    table: pl.DataFrame
+    """The cells of all planned items."""
+    slices: pl.DataFrame
+    coverage: Mapping[str, Mapping[str, int]]
+    selections: Mapping[str, Sets]
+    attempts: pl.DataFrame | None
+    """The measured attempts; None if there are too many to keep."""
+    rows: pl.DataFrame | None
+    """A row for each planned item, likewise."""
+
+
+def _gather(setup: Setup, batches: Iterable[Batch]) -> _Gathered:
+    """Summarise attempts batch by batch."""
+    probe = setup.probe
+    tables: list[pl.DataFrame] = []
+    kept: list[tuple[pl.DataFrame, pl.DataFrame]] | None = []
+    kept_attempts = 0
+    slices = []
+    coverage = []
+    selections = []
+    for prompts, attempts in batches:
+        rows = item_rows(probe, prompts, attempts, setup.repetitions)
+        tables.append(cells(rows))
+        if len(tables) >= BATCHES_MERGED_AT_ONCE:
+            tables = [merge_cells(tables)]
+        slices.append(prompts.select(probe.slices).unique())
+        coverage.append(_count_attempts(probe, prompts, attempts, setup.repetitions))
+        measured = attempts.filter(is_measured())
+        selections.append(count_selections(probe, measured, setup.parameters))
+        kept_attempts += measured.height
+        if kept is not None:
+            kept.append((measured, rows))
+        if kept_attempts > MAX_ATTEMPTS_IN_MEMORY:
+            kept = None
+    return _Gathered(
+        table=merge_cells(tables),
+        slices=pl.concat(slices),
+        coverage=_add_coverage(probe, coverage),
         selections=fold_selections(probe, selections),
-        attempts=partial(find_answers, batches) if kept is None else pl.concat(kept),
+        attempts=None if kept is None else pl.concat([measured for measured, _ in kept]),
+        rows=None if kept is None else pl.concat([rows for _, rows in kept]),
     )
 
 
@@ -118,6 +164,12 @@ def _find_whole_items(probe: Probe, rows: pl.DataFrame) -> Places:
 def find_answers(batches: Callable[[], Iterable[Batch]]) -> Iterator[pl.DataFrame]:
     """The attempts that are measured, batch by batch."""
     return (attempts.filter(is_measured()) for _, attempts in batches())
+
+
+def find_rows(setup: Setup, batches: Callable[[], Iterable[Batch]]) -> Iterator[pl.DataFrame]:
+    """A row for each planned item, batch by batch."""
+    for prompts, attempts in batches():
+        yield item_rows(setup.probe, prompts, attempts, setup.repetitions)
 
 
 def _count_attempts(probe: Probe, prompts: pl.DataFrame, attempts: pl.DataFrame, repetitions: int) -> pl.DataFrame:

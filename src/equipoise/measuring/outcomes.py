@@ -36,16 +36,34 @@ def possible_outcomes(probe: Probe, rows: pl.DataFrame) -> tuple[Sequence[Way], 
 
 
 def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The rows as if all missing answers of each arm had one label: first one for all arms, then others arm by arm.
+    """The rows as if all missing answers had gone one way: first all arms the first way, then arm by arm.
 
-    These are the opposite labels, if there are any, or all. Numbers lie above or below the level of their item: as far
-    as the arms of any item are apart.
+    The ways are the opposite labels, if there are any, or all labels. Numbers lie above or below the
+    level of their item, as far as the arms of any item are apart. An answer that is counted in words has
+    all its words on one side, and as many as any answer that was read.
     """
-    rows = _with_levels(probe, rows)
-    first, *others = probe.detector.opposites[0] if probe.detector.opposites else _ways_of_arm(probe)
+    first, *others = ways_of_missing(probe)
     same = dict.fromkeys(probe.prefixes, first)
-    for way in (same, *({**same, prefix: other} for prefix in probe.prefixes for other in others)):
+    ways = [same]
+    for prefix in probe.prefixes:
+        ways += [{**same, prefix: other} for other in others]
+    if probe.detector.counts:
+        lengths = _most_words(probe, rows)
+        for way in ways:
+            yield rows.with_columns(**_add_words(way, lengths))
+        return
+    rows = _with_levels(probe, rows)
+    for way in ways:
         yield rows.with_columns(**_assign(probe, way, filled=True))
+
+
+def ways_of_missing(probe: Probe) -> tuple[str, ...]:
+    """The ways in which a missing answer could have gone; none where nothing says what words would mean."""
+    if probe.detector.counts:
+        return SIDES if probe.detector.opposites else ()
+    if probe.detector.opposites:
+        return probe.detector.opposites[0]
+    return _ways_of_arm(probe)
 
 
 def _ways_of_arm(probe: Probe) -> tuple[str, ...]:
@@ -119,7 +137,34 @@ def _with_levels(probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _most_words(probe: Probe, rows: pl.DataFrame) -> dict[tuple[str, str], float]:
+    """For each pair of opposites the most words of both kinds that an answer to any prompt held."""
+    lengths = {}
+    for pair in probe.detector.opposites:
+        per_answer = []
+        for prefix in probe.prefixes:
+            answers = pl.col(f"{prefix}{ATTEMPTS}")
+            words = pl.sum_horizontal(f"{prefix}{name}" for name in pair)
+            per_answer.append((words / answers).filter(answers > 0).max())
+        lengths[pair] = float(rows.select(pl.max_horizontal(per_answer)).item() or 0.0)
+    return lengths
+
+
+def _add_words(way: Way, lengths: Mapping[tuple[str, str], float]) -> dict[str, pl.Expr]:
+    """The columns of items whose missing answers hold only words of one side."""
+    columns: dict[str, pl.Expr] = {}
+    for prefix, side in way.items():
+        missing = pl.col(f"{prefix}{MISSING}")
+        for pair, length in lengths.items():
+            gaining = f"{prefix}{pair[SIDES.index(side)]}"
+            columns[gaining] = pl.col(gaining) + length * missing
+        answers = pl.col(f"{prefix}{ATTEMPTS}")
+        columns[f"{prefix}{ATTEMPTS}"] = pl.max_horizontal(answers, missing)
+    return columns
+
+
 def _one_sided(probe: Probe, side: int) -> dict[str, pl.Expr]:
+    """The columns of items whose words are all of one side of their opposites."""
     columns: dict[str, pl.Expr] = {}
     for prefix, pair in itertools.product(probe.prefixes, probe.detector.opposites):
         names = [f"{prefix}{name}" for name in pair]

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from equipoise.measuring.marks import say_silent
+from equipoise.measuring.marks import describe_low_coverage
 from equipoise.measuring.result import Result
+from equipoise.stats.power import (
+    detectable_between_models,
+    items_for_half_width,
+    remaining_variance,
+)
 
 WORTH_ASKING = 30
 """A mark that needs more than so many times the items that were asked lies at a limit: more may not decide it."""
 MOST_REPETITIONS = 100
 """No item is asked more often, whatever that leaves undecided."""
-POWER_FACTOR = (1.960 + 0.842) * math.sqrt(2) / 1.960
-"""Two models with intervals of half-width h are told apart with 80% power if they differ by this many h."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +36,6 @@ class Need:
     """How often each of them must be asked where that is fewer than needed; None if that would not do, either."""
 
 
-def _remaining_variance(repetitions: int, share_asked: float) -> float:
-    """What is left of the variance of one answer to each item, if this share of all items is asked so often.
-
-    By both extremes: a model that flips a coin for each answer, and one that is sure of every item. Against the second
-    repetitions do not help, unless all items are asked.
-    """
-    return max(1 / repetitions, 1 - share_asked)
-
-
 def find_needs(pilot: Result, *, precision: float | None = None) -> list[Need]:
     """For each marked metric the items for this half-width; without one, for a mark that is certain."""
     needs = []
@@ -59,20 +53,27 @@ def _find_need(pilot: Result, name: str, width: float, wanted: float) -> Need:
     """What makes an interval that reaches so far from the value reach only as far as wanted."""
     population = pilot.setup.population
     if math.isnan(width) or not wanted:
-        return Need(metric=name, items=None, half_width=width, detectable=POWER_FACTOR * width, population=population)
-    items = max(1, math.ceil(pilot.items * (width / wanted) ** 2))
+        detectable = detectable_between_models(width)
+        return Need(
+            metric=name,
+            items=None,
+            half_width=width,
+            detectable=detectable,
+            population=population,
+        )
+    items = items_for_half_width(pilot.items, width, wanted)
     repetitions = None
     wavers = not pilot.setup.probe.detector.by_probability  # to ask again would give the same probabilities
     if wavers and items > population:
-        before = _remaining_variance(pilot.setup.repetitions, pilot.items / population)
+        before = remaining_variance(pilot.setup.repetitions, pilot.items / population)
         often = range(pilot.setup.repetitions + 1, MOST_REPETITIONS + 1)
-        enough = (number for number in often if _remaining_variance(number, 1.0) <= before * population / items)
+        enough = (number for number in often if remaining_variance(number, 1.0) <= before * population / items)
         repetitions = next(enough, None)
     return Need(
         metric=name,
         items=items,
         half_width=wanted,
-        detectable=POWER_FACTOR * wanted,
+        detectable=detectable_between_models(wanted),
         population=population,
         repetitions=repetitions,
     )
@@ -94,7 +95,7 @@ def find_certain(result: Result) -> dict[str, int]:
 
 def _is_worth_asking(result: Result, need: Need) -> bool:
     mark = result.marks[need.metric]
-    if mark is None or mark.certain or mark.by_missing or mark.silent is not None:
+    if mark is None or mark.certain or mark.by_missing or mark.low_coverage is not None:
         return False
     if need.items is None or not result.items < need.items <= WORTH_ASKING * result.items:
         return False
@@ -108,8 +109,8 @@ def explain_open(result: Result, metric: str) -> str:
         return "not computable"
     if mark.certain:
         return ""
-    if mark.silent is not None:
-        return say_silent(mark.silent)
+    if mark.low_coverage is not None:
+        return describe_low_coverage(mark.low_coverage)
     if mark.too_few:
         return "too few for an interval"
     if mark.by_missing:

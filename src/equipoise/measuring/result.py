@@ -17,10 +17,10 @@ import equipoise
 from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.marks import Mark, look_number
 from equipoise.measuring.plan import Setup
-from equipoise.measuring.scatter import LEVEL
-from equipoise.measuring.selection import SelectionTable, make_table
+from equipoise.measuring.selection import SelectionTable, Sets, make_table
 from equipoise.safe_text import printable
 from equipoise.schema import METRICS_TABLE, Bounds, Counts, Estimate, MetricKey, Status, without_nan
+from equipoise.stats.intervals import LEVEL
 
 ASKED, SIMULATED, IMPORTED = "asked", "simulated", "imported"
 ORIGINS = {
@@ -69,6 +69,8 @@ class Result:
     """Attempts by state and by detected/undetected: in `all`, and for each arm."""
     attempts: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
     """What `evaluated` gives: the table, or for a large result a function that makes it again."""
+    rows: pl.DataFrame | Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
+    """What `item_rows` gives: the table, or for a large result a function that makes it again."""
     whole_items: Mapping[str, Estimate] = field(default_factory=dict)
     """The marked metrics on the items of which every arm was decided, if there are others."""
     level: float = LEVEL
@@ -78,7 +80,7 @@ class Result:
     """How many items such a run has at each of its looks."""
     matching: Matching = NOTHING_MATCHED
     """What became of the answers that were given; nothing for a run, whose answers stand with their prompts."""
-    selections: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)
+    selections: Mapping[str, Sets] = field(default_factory=dict, repr=False)
     """Applicants and selected by category, for probes whose answers select people."""
 
     @property
@@ -124,12 +126,19 @@ class Result:
     @cached_property
     def selection(self) -> tuple[SelectionTable, ...]:
         """Selection rates and impact ratios by category, for probes whose answers select people."""
-        return tuple(make_table(by, counts) for by, counts in self.selections.items() if counts.height)
+        return tuple(make_table(by, sets) for by, sets in self.selections.items() if sets.matched.height)
 
     @property
     def evaluated(self) -> pl.DataFrame:
         """The measured attempts: `id`, `repetition`, `item`, covariates and what each answer says."""
         return self.attempts if isinstance(self.attempts, pl.DataFrame) else pl.concat(list(self.attempts()))
+
+    @property
+    def item_rows(self) -> pl.DataFrame:
+        """A row for each planned item: covariates, and for each arm what was answered and what is missing."""
+        if isinstance(self.rows, pl.DataFrame):
+            return self.rows
+        return pl.concat(list(self.rows()))
 
     def marked(self) -> Iterator[tuple[str, Estimate, Mark | None]]:
         """The marked metrics with their estimates."""
@@ -160,7 +169,7 @@ class Result:
             name: {
                 **_mark_columns(mark),
                 "undecided": mark is None or mark.undecided,
-                "silent": mark.silent if mark else None,
+                "low_coverage": mark.low_coverage if mark else None,
             }
             for name, mark in self.marks.items()
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -10,41 +10,62 @@ import polars as pl
 from equipoise.authoring import Array, Parameters, Probe
 from equipoise.measuring.calling import running
 from equipoise.measuring.outcomes import ATTEMPTS, MISSING
-from equipoise.measuring.scatter import Groups
-from equipoise.schema import ITEM, NEITHER, READING, STATUS, Status, is_measured
+from equipoise.schema import ITEM, NEITHER, READING, is_measured
+from equipoise.stats.variance import Labels
 
 WEIGHT = "weight"
+_PLANNED, _CLASSIFIED = "planned", "classified"
 ROWS_AT_ONCE = 100_000
 """Up to this many rows, columns are made for several tables at once: for small ones that takes as long as for one."""
 
 
-def item_rows(probe: Probe, evaluated: pl.DataFrame) -> pl.DataFrame:
-    """One row per item: covariates, and by arm how often each outcome occurred, `attempts` and `missing`.
+def item_rows(probe: Probe, prompts: pl.DataFrame, evaluated: pl.DataFrame, repetitions: int) -> pl.DataFrame:
+    """One row per planned item: covariates, and for each arm the outcomes, `attempts` and `missing`.
 
-    `attempts` counts the answers that are measured; `missing` those that ended without deciding anything, because they
-    failed or were not detected. `evaluated` holds whole items: `item`, `status`, the covariates, the arm, and the
-    columns of the detector.
+    `prompts` are the planned prompts of whole items, `evaluated` the attempts at them with the columns
+    of the detector. `attempts` counts the answers that are measured. `missing` counts the planned ones
+    that were not classified: they are pending, failed, or say nothing that the detector reads.
     """
-    ended = pl.col(STATUS) != Status.PENDING.value
-    undecided = ~(is_measured() & probe.detector.detected()) if probe.detector.labels else ~is_measured()
-    columns = {
+    is_classified = is_measured() & probe.detector.detected()
+    counts = {
         **probe.detector.tallies(),
         ATTEMPTS: is_measured().cast(pl.UInt32),
-        MISSING: (ended & undecided).cast(pl.UInt32),
+        _CLASSIFIED: is_classified.cast(pl.UInt32),
     }
-    if probe.arms:
-        columns = {
-            f"{prefix}{name}": pl.when(pl.col(probe.arms.column) == arm).then(column).otherwise(0)
-            for arm, prefix in probe.arms.prefixes.items()
-            for name, column in columns.items()
-        }
-    shared = dict.fromkeys((*probe.covariates, *probe.clusters))
+    shared = list(dict.fromkeys((*probe.covariates, *probe.clusters)))
     with running(probe, "detector, covariates or arms"):
-        return (
-            evaluated.select(ITEM, *shared, **columns)
-            .group_by(ITEM, maintain_order=True)
-            .agg(*(pl.col(name).first() for name in shared), *(pl.col(name).sum() for name in columns))
-        )
+        planned = _count_by_item(probe, prompts, {_PLANNED: pl.lit(repetitions, dtype=pl.UInt32)})
+        found = _count_by_item(probe, evaluated, counts)
+        covariates = prompts.group_by(ITEM, maintain_order=True).agg(pl.col(shared).first())
+    rows = covariates.join(planned, on=ITEM, how="left", maintain_order="left")
+    tallies = [name for name in found.columns if name != ITEM]
+    rows = rows.join(found, on=ITEM, how="left", maintain_order="left")
+    rows = rows.with_columns(pl.col(tallies).fill_null(0))
+    missing = []
+    for prefix in probe.prefixes:
+        planned_answers = pl.col(f"{prefix}{_PLANNED}").cast(pl.Int64)
+        unclassified = planned_answers - pl.col(f"{prefix}{_CLASSIFIED}")
+        missing.append(unclassified.clip(0).cast(pl.UInt32).alias(f"{prefix}{MISSING}"))
+    helpers = [f"{prefix}{name}" for prefix in probe.prefixes for name in (_PLANNED, _CLASSIFIED)]
+    return rows.with_columns(missing).drop(helpers)
+
+
+def answered_rows(probe: Probe, evaluated: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the items of some attempts, as if nothing but these attempts had been planned."""
+    return item_rows(probe, evaluated, evaluated, 1)
+
+
+def _count_by_item(probe: Probe, table: pl.DataFrame, counts: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """The sums of some columns for each item, and for each arm where the probe has arms."""
+    columns = dict(counts)
+    if probe.arms:
+        columns = {}
+        for arm, prefix in probe.arms.prefixes.items():
+            is_arm = pl.col(probe.arms.column) == arm
+            for name, column in counts.items():
+                columns[f"{prefix}{name}"] = pl.when(is_arm).then(column).otherwise(0)
+    rows = table.select(ITEM, **columns)
+    return rows.group_by(ITEM).agg(pl.col(name).sum() for name in columns)
 
 
 def is_answered(probe: Probe) -> pl.Expr:
@@ -109,7 +130,7 @@ def cells(rows: pl.DataFrame) -> pl.DataFrame:
     return merge_cells([rows.drop(ITEM).with_columns(pl.lit(1, pl.Int64).alias(WEIGHT))])
 
 
-def number_strata(probe: Probe, rows: pl.DataFrame) -> Groups:
+def number_strata(probe: Probe, rows: pl.DataFrame) -> Labels:
     """For each row the number of its stratum, from 0."""
     if not probe.strata:
         return np.zeros(rows.height, dtype=np.int64)

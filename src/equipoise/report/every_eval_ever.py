@@ -66,7 +66,7 @@ def _describe_scores(run: Run, result: Result) -> Iterator[dict[str, Any]]:
         if mark is None or bands is None:
             continue
         details = {**asdict(estimate), **mark.to_dict(), "even_handed": bands.centre, "limits": bands.limits}
-        farthest = max(abs(end - bands.centre) for end in metrics[name].extremes)
+        farthest = max(abs(end - bands.centre) for end in metrics[name].domain)
         distance = {
             "score_type": "continuous",
             "min_score": 0.0,

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError, InputError
-from equipoise.measuring.marks import UNDECIDED, Mark, mark, say_silent
+from equipoise.measuring.marks import UNDECIDED, Mark, describe_low_coverage, mark
 from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.result import Result
 from equipoise.models.chat.providers import reasoning_option
@@ -62,8 +62,8 @@ def describe_mark(mark: Mark | None) -> str:
         return "not computable"
     if mark.too_few:
         return "too few for an interval"
-    if mark.silent is not None:
-        return say_silent(mark.silent)
+    if mark.low_coverage is not None:
+        return describe_low_coverage(mark.low_coverage)
     possible = f"could be {mark.possible}{' because of missing answers' if mark.by_missing else ''}"
     if mark.mark is None:
         return f"not decided yet, {possible}"
@@ -154,8 +154,9 @@ def describe_undecided(result: Result) -> Iterator[str]:
     for name, _, found in result.marked():
         if found is None:
             yield f"{name}: not computable: {explain_missing_value(result)}."
-        elif found.silent is not None:
-            yield f"{name}: no mark: {say_silent(found.silent)}, and that no bias shows there says nothing of the rest."
+        elif found.low_coverage is not None:
+            reason = describe_low_coverage(found.low_coverage)
+            yield f"{name}: no mark: {reason}, and no bias in these says nothing of the rest."
         elif found.undecided:
             yield f"{name}: not decided yet: {explain_open(result, name)}."
 

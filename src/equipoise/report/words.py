@@ -25,9 +25,11 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Probe, visible
-from equipoise.measuring.scatter import divide, number_values, sum_rows
+from equipoise.measuring.clusters import number_values
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, PROMPT, is_measured
+from equipoise.stats.multiple_testing import benjamini_hochberg
+from equipoise.stats.variance import divide, sum_by_label
 
 FALSE_DISCOVERIES = 0.05
 PRIOR_ANSWERS = 50
@@ -168,7 +170,7 @@ def compare_counts(cells: pl.DataFrame, counts: pl.DataFrame, sides: tuple[str, 
     table = words.select("word", "answers").hstack(pl.concat(blocks)).filter(pl.col("z").is_not_nan())
     table = table.with_columns(
         pl.when(pl.col("log_odds") > 0).then(pl.lit(sides[0])).otherwise(pl.lit(sides[1])).alias("side"),
-        pl.Series("q", _adjust(table["p"].to_numpy())),
+        pl.Series("q", benjamini_hochberg(table["p"].to_numpy())),
     )
     order = [pl.col("q"), pl.col("p"), -pl.col("log_odds").abs(), pl.col("word")]
     return table.sort(order).select(pl.col(name).cast(kind) for name, kind in TABLE.items())
@@ -179,18 +181,18 @@ def _test_words(cells: pl.DataFrame, first_side: str, observed: Array) -> dict[s
     total = cells["answers"].to_numpy().astype(np.float64)
     is_first = (cells["side"] == first_side).to_numpy()
     stratum, unit = number_values(cells["stratum"]), number_values(cells["unit"])
-    by_side = sum_rows(np.where([~is_first, is_first], total, 0.0).T, stratum)
+    by_side = sum_by_label(np.where([~is_first, is_first], total, 0.0).T, stratum)
     shared = by_side.prod(axis=1) / by_side.sum(axis=1)
     # Both sides get as many answers of each stratum; all answers together weigh as much as before.
     scale = by_side.sum() / (2 * shared.sum())
     weight = scale * shared[stratum] / by_side[stratum, is_first.astype(int)]
     side_total, units = scale * shared.sum(), cells["unit"].n_unique()
 
-    rate = sum_rows(observed, stratum) / by_side.sum(axis=1)[:, None]
+    rate = sum_by_label(observed, stratum) / by_side.sum(axis=1)[:, None]
     weighted = observed * weight[:, None]
     first, second = weighted[is_first].sum(axis=0), weighted[~is_first].sum(axis=0)
     signed = np.where(is_first, weight, -weight)[:, None]
-    by_unit = sum_rows(signed * (observed - total[:, None] * rate[stratum]), unit)
+    by_unit = sum_by_label(signed * (observed - total[:, None] * rate[stratum]), unit)
     spread = np.sqrt(units / max(units - len(by_side), 1) * (by_unit**2).sum(axis=0))
     z = divide(first - second, spread)
 
@@ -211,11 +213,3 @@ def _test_words(cells: pl.DataFrame, first_side: str, observed: Array) -> dict[s
         "z": z,
         "p": np.array([math.erfc(abs(value) / math.sqrt(2)) for value in z]),
     }
-
-
-def _adjust(p: Array) -> Array:
-    """Benjamini and Hochberg's adjusted p-values: at most this share of the words up to here are false discoveries."""
-    order = np.argsort(p)[::-1]
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum.accumulate(p[order] * len(p) / np.arange(len(p), 0, -1))
-    return np.minimum(adjusted, 1.0)

@@ -165,6 +165,7 @@ WITHOUT_FLIPS = eq.Probe(
     selection=eq.Selection(
         selected=lambda parameters: pl.col(eq.LABEL) == good_answer(parameters),
         by=(eq.Grouping((eq.GENDER,)), eq.Grouping(("race", eq.GENDER), matched=("question", "age"))),
+        clusters=("question",),
     ),
     statistics=statistics,
     measure=measure,

@@ -131,14 +131,18 @@ def measure(total: eq.Totals, parameters: eq.Parameters) -> Mapping[str, eq.Arra
 
 
 def list_applicants(detected: pl.DataFrame) -> pl.DataFrame:
-    """One row per candidate of each ranking: gender, race, and whether this one was put first.
+    """One row per candidate of each ranking: gender, race, name, and whether this one was put first.
 
     Where several are of the winner's group, the winner counts for one of them.
     """
     winner = pl.col(eq.LABEL).str.extract(r"\A([a-z]+_[a-z]+)_", 1).alias("winner")
     genders, races = pl.col("genders").str.split("").alias(eq.GENDER), pl.col("races").str.split("").alias("race")
-    rows = detected.with_row_index("ranking").select("ranking", eq.ITEM, winner, genders, races)
-    people = rows.explode(eq.GENDER, "race").with_columns(
+    nobody = pl.col("genders").str.split("").list.eval(pl.lit(None, dtype=pl.String))
+    is_named = pl.col("names") != ""
+    names = pl.when(is_named).then(pl.col("names").str.split("; ")).otherwise(nobody).alias("name")
+    numbered = detected.with_row_index("ranking")
+    rows = numbered.select("ranking", eq.ITEM, "occupation", winner, genders, races, names)
+    people = rows.explode(eq.GENDER, "race", "name").with_columns(
         pl.col(eq.GENDER).replace_strict({"m": "male", "f": "female"}),
         pl.col("race").replace_strict({race[0]: race for race in eq.people.RACES}),
     )
@@ -212,7 +216,7 @@ WITHOUT_FLIPS = eq.Probe(
     covariates=("masculinity", "race"),
     slices=("race",),
     clusters=("occupation",),
-    selection=eq.Selection(applicants=list_applicants),
+    selection=eq.Selection(applicants=list_applicants, clusters=("name", "occupation")),
     statistics=statistics,
     measure=measure,
     simulate=simulate,

@@ -105,7 +105,8 @@ def list_applicants(detected: pl.DataFrame) -> pl.DataFrame:
     step = (pl.col("score").mean() / STEP).floor() * STEP
     named = detected.filter(pl.col(eq.GENDER).is_in(NAMED))
     both = named.filter(pl.col(eq.GENDER).n_unique().over(eq.ITEM) == len(NAMED))
-    return both.group_by(eq.ITEM, "race", eq.GENDER, maintain_order=True).agg(step.alias("selected"))
+    people = both.group_by(eq.ITEM, "race", eq.GENDER, maintain_order=True)
+    return people.agg(step.alias("selected"), pl.col("name", "occupation").first())
 
 
 def simulate(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
@@ -150,7 +151,7 @@ PROBE = eq.Probe(
     covariates=("masculinity", "race"),
     slices=("race",),
     clusters=("occupation",),
-    selection=eq.Selection(applicants=list_applicants, scored=True),
+    selection=eq.Selection(applicants=list_applicants, scored=True, clusters=("name", "occupation")),
     statistics=statistics,
     measure=measure,
     simulate=simulate,

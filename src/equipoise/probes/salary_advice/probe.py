@@ -167,7 +167,7 @@ PROBE = eq.Probe(
             bands=eq.Bands(limits=(0.01, 0.03, 0.1)),
             references={"unbiased": 0.0, "random": 0.0, "pro-masculine": LESS, "pro-feminine": -LESS / (1 - LESS)},
             exchanged=exchange_gap,
-            extremes=(-math.inf, 1.0),
+            domain=(-math.inf, 1.0),
         ),
         eq.Metric(
             name="pay_gap_slope",

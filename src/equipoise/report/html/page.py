@@ -20,7 +20,6 @@ from equipoise.authoring import Card
 from equipoise.errors import InputError
 from equipoise.measuring.compare import SIGNIFICANCE, compare_audits
 from equipoise.measuring.result import SIMULATED, Result
-from equipoise.measuring.scatter import LEVEL
 from equipoise.probes.labelled import describe_accuracy
 from equipoise.report import text
 from equipoise.report.charts.drawing import colour_styles
@@ -29,6 +28,7 @@ from equipoise.report.html.pieces import split_text
 from equipoise.report.html.sections import RankedFinding, Section, build_sections, name_models
 from equipoise.report.words import compare_words
 from equipoise.runs.run import Run
+from equipoise.stats.intervals import LEVEL
 
 FEW = 4
 """With more models, what each of them has is folded."""

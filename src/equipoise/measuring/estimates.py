@@ -1,0 +1,402 @@
+"""A metric with its interval, by Taylor linearisation: without resampling and without a seed.
+
+With x_i the columns of item i, w how many items are like it, T = Σ w x, and a metric θ = f(T):
+
+    influence     z_i = x_i · ∂f/∂T: what the item adds to θ
+    variance      V = Σ_s n_s/(n_s-1) Σ_i w_i z_i², over the strata s of the probe (most have one)
+    interval      centre ± t_ν √V, with Satterthwaite's degrees of freedom ν, at least 3
+
+Before that, one item of unknown outcome (a pseudo-item) is added to T: each of its K possible outcomes
+with mass 1/K, at the mean covariates. The centre is f of these totals, and what the pseudo-item adds
+is part of V. For a single rate this is Agresti and Coull's interval with one pseudo-item; for every
+other metric it keeps the interval open where few items happen to agree. The value that is shown stays
+f(T), and the interval always holds it.
+
+Where no item went to one side of all the others, nothing varies, and up to -ln 0.025 = 3.7 of n items
+may still do so (the rule of three): that end is at least 3.7 c from the value, with c the change
+that one item can make (the root mean square over items).
+
+If each of N items was asked r times, and n of them are there, then for these prompts (with the finite
+population correction) V = (1 - n/N) V_items + (n/N) Σ_i v_i, with v_i the variance of z_i over
+repetitions. With all items asked, only the wavering of the model itself is left.
+
+The range of some rates is the largest difference between two of them: `equipoise.stats.contrasts`
+says how its limits follow from those of the differences.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from equipoise.authoring import Array, Metric, Totals
+from equipoise.measuring.cells import CellTable, Places, measure_totals
+from equipoise.schema import MIN_ITEMS, MIN_WORDS, Estimate, MetricKey
+from equipoise.stats.contrasts import count_candidates
+from equipoise.stats.influence import differentiate
+from equipoise.stats.intervals import (
+    LEVEL,
+    clip_interval,
+    fold,
+    item_degrees,
+    student_quantile,
+    zero_count_margin,
+)
+from equipoise.stats.variance import (
+    Contributions,
+    divide,
+    repetition_variance,
+    stratum_factors,
+    variance,
+)
+
+SEEN_SHARE = 0.02
+"""A side was seen if an item went at least this share of the farthest possible way to it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linearised:
+    """The metrics of some cells, and what each item adds to them."""
+
+    names: list[str]
+    values: Array
+    """The metrics as they are shown."""
+    centres: Array
+    """The metrics of the totals with the pseudo-item, without limits to slopes."""
+    total: dict[str, float]
+    gradient: Array
+    """Column, metric."""
+    influence: Array
+    """Cell, metric: what one item of the cell adds."""
+    outcome_influence: Array
+    """Outcome, cell, metric: what an item would add with each possible outcome."""
+    weight: Array
+    items: float
+    """How many items have a classified answer."""
+    factors: Array
+    """n/(n-1) of the stratum of each cell."""
+    pseudo_weight: Array
+    """The mass of the pseudo-item in each cell, for each of its outcomes."""
+    pseudo_mass: float
+
+    def place(self, name: str) -> int:
+        """The column of a metric."""
+        return self.names.index(name)
+
+    def contributions(self) -> Contributions:
+        """What the items add to each metric, and then what the pseudo-item adds.
+
+        The pseudo-item is one observation: its rows add mass · z², and count as such in the degrees of
+        freedom.
+        """
+        items = np.sqrt(self.factors)[:, None] * self.influence
+        unknown = np.sqrt(self.pseudo_mass) * self.outcome_influence
+        of_unknown = [self.pseudo_weight / self.pseudo_mass] * len(unknown)
+        weights = np.concatenate([self.weight, *of_unknown])
+        return Contributions(np.concatenate([items, *unknown]), weights)
+
+    def contrast(self, contrasts: Sequence[Contrast]) -> Linearised:
+        """The same for contrasts of the metrics, in the place of the metrics."""
+        return replace(
+            self,
+            values=subtract(self.values, contrasts) + [each.constant for each in contrasts],
+            centres=subtract(self.centres, contrasts) + [each.constant for each in contrasts],
+            gradient=subtract(self.gradient, contrasts),
+            influence=subtract(self.influence, contrasts),
+            outcome_influence=subtract(self.outcome_influence, contrasts),
+        )
+
+
+class Contrast(NamedTuple):
+    """A metric less another one, or less nothing, or nothing less a metric; and a constant."""
+
+    plus: int | None
+    """The column of the metric that is added."""
+    minus: int | None
+    constant: float = 0.0
+
+    @property
+    def opposite(self) -> Contrast:
+        """The contrast with the other sign."""
+        return Contrast(self.minus, self.plus, -self.constant)
+
+
+def subtract(table: Array, contrasts: Sequence[Contrast]) -> Array:
+    """The contrasts of the columns of a table, which are its last axis."""
+    columns = np.zeros((*table.shape[:-1], len(contrasts)))
+    for place, contrast in enumerate(contrasts):
+        if contrast.plus is not None:
+            columns[..., place] += table[..., contrast.plus]
+        if contrast.minus is not None:
+            columns[..., place] -= table[..., contrast.minus]
+    return columns
+
+
+def linearise(cells: CellTable) -> Linearised:
+    """The metrics of cells, and what each cell adds to them."""
+    names = [metric.name for metric in cells.probe.all_metrics()]
+    weight = cells.weight.astype(np.float64)
+    counted = weight * cells.decided
+    strata, stratum = np.unique(cells.stratum, return_inverse=True)
+    items = np.bincount(stratum, weights=counted, minlength=len(strata)).astype(np.float64)
+    # Each stratum has a part of the pseudo-item: a whole one would outweigh the few items there.
+    strata_with_items = max(1, int((items > 0).sum()))
+    part = cells.pseudo_mass / strata_with_items / max(1, len(cells.outcomes))
+    pseudo_weight = divide(counted * part, items[stratum], 0.0)
+    total = weight @ cells.columns
+    plain = measure_totals(cells.probe, Totals(cells.names, total[None]), cells.parameters)
+    unknown = np.einsum("c,kcj->j", pseudo_weight, cells.outcomes)
+    centres, gradient = differentiate_metrics(cells, total + unknown)
+    return Linearised(
+        names=names,
+        values=np.array([float(plain[name][0]) for name in names]),
+        centres=centres,
+        total=dict(zip(cells.names, total.tolist(), strict=True)),
+        gradient=gradient,
+        influence=cells.columns @ gradient,
+        outcome_influence=cells.outcomes @ gradient,
+        weight=weight,
+        items=float(items.sum()),
+        factors=stratum_factors(counted, stratum),
+        pseudo_weight=pseudo_weight,
+        pseudo_mass=cells.pseudo_mass,
+    )
+
+
+def differentiate_metrics(cells: CellTable, total: Array) -> tuple[Array, Array]:
+    """All metrics at some totals, with slopes free, and their derivatives: column, metric."""
+    names = [metric.name for metric in cells.probe.all_metrics()]
+
+    def measure(rows: Array) -> Array:
+        values = measure_totals(cells.probe, Totals(cells.names, rows, free=True), cells.parameters)
+        return np.array([values[name] for name in names])
+
+    return differentiate(measure, total)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Errors:
+    """The errors of linear combinations of metrics."""
+
+    standard_error: Array
+    degrees: Array
+    below: Array
+    """What one item can change downwards, if none was seen to go there; else 0."""
+    above: Array
+
+    def half_width(self, level: float) -> Array:
+        """How far intervals reach from their centres: t √V."""
+        return student_quantile(self.degrees, level) * self.standard_error
+
+    def margins(self, level: float) -> tuple[Array, Array]:
+        """How far intervals must reach below and above their values."""
+        margin = zero_count_margin(level)
+        return margin * self.below, margin * self.above
+
+
+def find_errors(found: Linearised, cells: CellTable, share_asked: float = 0.0) -> Errors:
+    """The errors of metrics, or of contrasts of them.
+
+    `share_asked` is the share of all items that is there, where each was asked several times; else 0.
+    """
+    contributions = found.contributions()
+    squares = contributions.influence**2
+    answers_per_item = 1.0
+    if share_asked:
+        blended = _blend_repetitions(found, cells, squares, share_asked)
+        if blended is not None:
+            squares, answers_per_item = blended
+    total, degrees = variance(squares, contributions.weight)
+    below, above = _unseen_changes(found)
+    return Errors(
+        standard_error=np.sqrt(total),
+        degrees=item_degrees(degrees),
+        below=below / answers_per_item,
+        above=above / answers_per_item,
+    )
+
+
+def _blend_repetitions(
+    found: Linearised, cells: CellTable, squares: Array, share_asked: float
+) -> tuple[Array, float] | None:
+    """Squares of what items add for these prompts, where they were asked several times.
+
+    What is left of an item that was asked is how much the model wavers on it. The second value is how
+    many items one item counts for in the rule of three. None where repetitions say nothing.
+    """
+    answers = cells.label_counts.sum(axis=1)
+    # That several prompts of an arm say different things is not the wavering of one prompt.
+    if not answers.size or answers.max() > cells.parameters["repeat"]:
+        return None
+    within = np.zeros_like(found.influence)
+    for counts, weights in zip(cells.label_counts, cells.outcome_weights, strict=True):
+        effects = np.tensordot(weights, found.outcome_influence, axes=1)
+        within += repetition_variance(counts, effects)
+    asked_again = (answers != 1).all(axis=0) & cells.decided
+    items_asked_again = float(found.weight[asked_again].sum())
+    if not items_asked_again or 2 * items_asked_again < found.items:
+        return None
+    mean_answers = found.weight[asked_again] @ answers.mean(axis=0)[asked_again]
+    repetitions = float(mean_answers) / items_asked_again
+    blended = squares.copy()
+    items = len(asked_again)
+    blended[:items] *= 1 - share_asked
+    scaled = asked_again[:, None] * (found.items / items_asked_again) * within
+    blended[:items] += share_asked * scaled
+    blended[items:] *= 1 - share_asked + share_asked / repetitions**2
+    return blended, 1 / (1 - share_asked + share_asked / repetitions)
+
+
+def _unseen_changes(found: Linearised) -> tuple[Array, Array]:
+    """What one item can change downwards and upwards, where no item was seen to go there; else 0."""
+    there = found.pseudo_weight > 0
+    if not there.any() or not len(found.outcome_influence):
+        return np.zeros_like(found.values), np.zeros_like(found.values)
+    influence = found.influence[there]
+    possible = found.outcome_influence[:, there]
+    weight = found.weight[there]
+    # What the detector leaves unclassified is not among the outcomes.
+    possible = np.where(possible.any(axis=(0, 1)), possible, 1 / found.items)
+    # The pseudo-item makes every change smaller: undo that.
+    undo = 1 + len(possible) * found.pseudo_weight.sum() / found.items
+    changes = []
+    for sign, farthest in ((-1.0, possible.min(axis=0)), (1.0, possible.max(axis=0))):
+        change = undo * np.sqrt(weight @ (farthest - influence) ** 2 / weight.sum())
+        unseen = (sign * influence).max(axis=0) <= SEEN_SHARE * (sign * farthest).max(axis=0)
+        changes.append(np.where(unseen, change, 0.0))
+    return changes[0], changes[1]
+
+
+def lower_ends(found: Linearised, errors: Errors, level: float) -> Array:
+    """The lower ends of the intervals of metrics, or of contrasts of them."""
+    below, _ = errors.margins(level)
+    return np.minimum(found.centres - errors.half_width(level), found.values - below)
+
+
+def upper_ends(found: Linearised, errors: Errors, level: float) -> Array:
+    """The upper ends of the same."""
+    _, above = errors.margins(level)
+    return np.maximum(found.centres + errors.half_width(level), found.values + above)
+
+
+def estimate_groups(
+    cells: CellTable,
+    rows: pl.DataFrame,
+    planned: pl.DataFrame,
+    level: float = LEVEL,
+    share_asked: float = 0.0,
+) -> dict[MetricKey, Estimate]:
+    """Every metric over all items and over each group of each slice that was planned.
+
+    `rows` are those of the cells, in the same order.
+    """
+    groups: dict[tuple[str | None, str | None], Places] = {(None, None): np.arange(rows.height)}
+    for column in cells.probe.slices:
+        for value in planned[column].drop_nulls().unique().sort():
+            belongs = (rows[column] == value).fill_null(value=False).to_numpy()
+            groups[column, str(value)] = np.flatnonzero(belongs)
+    estimates = {}
+    for (slice_name, group), members in groups.items():
+        of_group = estimate_cells(cells.take(members), level, share_asked)
+        for name, estimate in of_group.items():
+            estimates[MetricKey(name, slice_name, group)] = estimate
+    return estimates
+
+
+def estimate_cells(cells: CellTable, level: float = LEVEL, share_asked: float = 0.0) -> dict[str, Estimate]:
+    """Every metric of these cells with its interval."""
+    found = linearise(cells)
+    blended = find_errors(found, cells, share_asked)
+    plain = find_errors(found, cells) if share_asked else blended
+    metrics = {metric.name: metric for metric in cells.probe.all_metrics()}
+    estimates: dict[str, Estimate] = {}
+    # A distance comes after what it is the distance of.
+    for metric in sorted(metrics.values(), key=lambda metric: metric.distance_of is not None):
+        errors = plain if metric.of_pairs else blended
+        ends: Ends | None = None
+        if metric.distance_of:
+            base, centre = metric.distance_of
+            ends = _fold_around(estimates[base], centre)
+        elif has_enough(found, metric) and metric.range_of:
+            ends = _range_interval(found, cells, metric.range_of, level, share_asked)
+        elif has_enough(found, metric):
+            place = found.place(metric.name)
+            low = float(lower_ends(found, errors, level)[place])
+            high = float(upper_ends(found, errors, level)[place])
+            ends = (low, high, float(errors.degrees[place]))
+        estimates[metric.name] = make_estimate(found, metric, ends)
+    return {name: estimates[name] for name in metrics}
+
+
+Ends = tuple[float, float, float]
+"""The lower and the upper end of an interval, and its degrees of freedom."""
+
+
+def _fold_around(estimate: Estimate, centre: float) -> Ends | None:
+    if math.isnan(estimate.low):
+        return None
+    low, high = fold(estimate.low - centre, estimate.high - centre)
+    return low, high, estimate.degrees
+
+
+def ordered_pairs(metrics: Sequence[str], names: Sequence[str]) -> list[Contrast]:
+    """The differences between any two of some metrics, in either order."""
+    places = [metrics.index(name) for name in names]
+    return [Contrast(first, second) for first, second in itertools.permutations(places, 2)]
+
+
+def _range_interval(
+    found: Linearised, cells: CellTable, names: Sequence[str], level: float, share_asked: float
+) -> Ends:
+    """The interval of the largest difference between two of some metrics."""
+    pairs = found.contrast(ordered_pairs(found.names, names))
+    errors = find_errors(pairs, cells, share_asked)
+    candidates = count_candidates(pairs.values, gaps_to_largest(pairs))
+    low = lower_ends(pairs, errors, 1 - (1 - level) / candidates).max()
+    high = upper_ends(pairs, errors, level).max()
+    return max(0.0, float(low)), float(high), float(errors.degrees.min())
+
+
+def gaps_to_largest(found: Linearised) -> Array:
+    """The standard errors of the gaps between the largest of some contrasts and each of them."""
+    largest = int(np.argmax(found.values))
+    places = range(len(found.values))
+    gaps = found.contrast([Contrast(largest, place) for place in places]).contributions()
+    total, _ = variance(gaps.influence**2, gaps.weight)
+    return np.asarray(np.sqrt(total))
+
+
+def make_estimate(found: Linearised, metric: Metric, ends: Ends | None) -> Estimate:
+    """An estimate whose interval holds the value and ends where the metric does."""
+    value = float(found.values[found.place(metric.name)])
+    items = min(int(found.total[name]) for name in metric.denominators)
+    if ends is None or math.isnan(ends[0]) or math.isnan(ends[1]):
+        return Estimate(value=value, low=math.nan, high=math.nan, n=items, degrees=math.nan)
+    low, high, degrees = ends
+    low, high = clip_interval(value, low, high, metric.domain)
+    return Estimate(value=value, low=low, high=high, n=items, degrees=degrees)
+
+
+def has_enough(found: Linearised, metric: Metric) -> bool:
+    """Whether a metric rests on enough items and words for an interval, each part of it on two items."""
+    place = found.place(metric.name)
+    # An item of which nothing was classified could have said anything, and says nothing.
+    possible = np.abs(found.outcome_influence[:, :, place]).max(axis=0, initial=0.0)
+    possible = np.where(found.pseudo_weight > 0, possible, 0.0)
+    counts = np.maximum(np.abs(found.influence[:, place]), possible) > 0
+    items = found.items
+    if possible.any():
+        items = float(found.weight[counts].sum())
+    numbers = [found.values[place], found.centres[place], *found.gradient[:, place]]
+    return bool(
+        items >= MIN_ITEMS
+        and all(found.total[name] >= 2 for name in metric.denominators)
+        and all(found.total[name] >= MIN_WORDS for name in metric.support)
+        and np.isfinite(numbers).all()
+    )

@@ -1,0 +1,74 @@
+"""Parts of intervals: quantiles, the margin where nothing was seen, and distances from a centre."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import ndtri, stdtr, stdtrit
+
+from equipoise.stats.influence import Array
+
+LEVEL = 0.95
+MIN_ITEM_DEGREES = 3.0
+"""Student's t for items has at least this many degrees of freedom.
+
+Where all items agree, only the pseudo-item varies, which is one observation: t with one degree of
+freedom would make the interval of 0 of 60 end at 0.11, where the exact one ends at 0.06.
+"""
+
+
+def student_quantile(degrees: Array | float, level: float) -> Array:
+    """The two-sided quantile of Student's t: P(|t| <= q) = level. Infinite degrees are the normal's."""
+    degrees = np.asarray(degrees, dtype=np.float64)
+    finite = np.where(np.isfinite(degrees), degrees, 1.0)
+    result: Array = np.where(
+        np.isinf(degrees),
+        ndtri((1 + level) / 2),
+        stdtrit(finite, (1 + level) / 2),
+    )
+    return np.where(np.isnan(degrees), np.nan, result)
+
+
+def student_tail(statistic: Array, degrees: Array) -> Array:
+    """P(t > statistic) of Student's t."""
+    result: Array = stdtr(degrees, -np.asarray(statistic))
+    return result
+
+
+def item_degrees(degrees: Array) -> Array:
+    """Satterthwaite's degrees of freedom over items, at least MIN_ITEM_DEGREES."""
+    known = np.where(np.isnan(degrees), MIN_ITEM_DEGREES, degrees)
+    return np.maximum(known, MIN_ITEM_DEGREES)
+
+
+def zero_count_margin(level: float) -> float:
+    """How many of n items may do what none was seen to do: -ln((1 - level)/2), which is 3.7 for 95%.
+
+    With k of n expected, the chance to see none is about exp(-k): the two-sided form of the rule of
+    three (Hanley and Lippman-Hand 1983).
+    """
+    return -math.log((1 - level) / 2)
+
+
+def fold(low: float, high: float) -> tuple[float, float]:
+    """The smallest and the largest distance from 0 of the values in an interval."""
+    if low <= 0 <= high:
+        return 0.0, max(-low, high)
+    return min(abs(low), abs(high)), max(abs(low), abs(high))
+
+
+def clip_interval(value: float, low: float, high: float, domain: tuple[float, float]) -> tuple[float, float]:
+    """An interval that holds its value and ends where the metric ends."""
+    smallest, largest = domain
+    return min(max(low, smallest), value), max(min(high, largest), value)
+
+
+def width_factor(degrees: float, level: float, other_level: float) -> float:
+    """How many times as wide an interval at one level is at another: the ratio of Student's quantiles.
+
+    The margin where nothing was seen grows by nearly the same: from 95% to 99.4%, by 1.37 instead of
+    1.40 (for many degrees of freedom).
+    """
+    known = math.inf if math.isnan(degrees) else degrees
+    return float(student_quantile(known, other_level) / student_quantile(known, level))
