@@ -145,7 +145,7 @@ def pair() -> tuple[Result, Result]:
 @pytest.mark.parametrize(
     ("width", "columns"),
     [
-        (200, "metric A B B - A 95% interval could see p Holm B is"),
+        (200, "metric A B B - A 95% interval detectable p Holm B is"),
         (80, "metric A B B - A 95% interval p Holm B is"),
         (60, "metric A B B - A Holm B is"),
         (44, "metric B - A Holm B is"),

@@ -109,9 +109,9 @@ class SelectionTable:
             f"this size shows {self.fair:.3f} on average, and one as low as this in {lowest.chance} of studies."
         )
         if self.unfair:
-            return f"{text} That is below four fifths, and not by chance, for these names; others may differ."
+            return f"{text} That is below four fifths, and more than chance, names or questions explain."
         if lowest.impact_ratio < FOUR_FIFTHS:
-            return f"{text} That is below four fifths, but these data cannot tell it from a fair model."
+            return f"{text} That is below four fifths, but a fair model could show the same."
         return text
 
     def to_dict(self) -> dict[str, Any]:
