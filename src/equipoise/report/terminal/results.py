@@ -204,7 +204,7 @@ def explain_comparisons(comparisons: Sequence[Comparison]) -> Iterator[str]:
     tests = sum(metric.p_holm is not None for comparison in comparisons for _, metric in comparison.marked())
     yield "Values and intervals are of the prompts that both answered; p-values are from a paired sign-flip test."
     if any(metric.missing_decides for comparison in comparisons for _, metric in comparison.marked()):
-        yield "no clear difference*: the answers differ clearly, but answers that one of the runs lacks could explain it."
+        yield "no clear difference*: the answers differ clearly, but missing answers could explain it."
     yield "detectable: the difference that a comparison like this one finds with 80% power, after the correction."
     yield f"Holm: p corrected for the {tests} marked metrics. better, worse: clearly nearer to even-handed, or farther."
 
