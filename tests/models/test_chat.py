@@ -121,12 +121,12 @@ def test_reasoning_is_kept_apart_and_the_answer_is_unchanged(
 @pytest.mark.parametrize(
     "message",
     [
-        pytest.param({"content": None, "refusal": "I can't help."}, id="in a field, without content"),
-        pytest.param({"content": " ", "refusal": "I can't help."}, id="in a field, beside blanks"),
-        pytest.param({"content": [{"type": "refusal", "refusal": "I can't help."}]}, id="as the only part"),
+        pytest.param({"content": None, "refusal": "I can't help."}, id="a field, no content"),
+        pytest.param({"content": " ", "refusal": "I can't help."}, id="a field, beside blanks"),
+        pytest.param({"content": [{"type": "refusal", "refusal": "I can't help."}]}, id="the only part"),
         pytest.param(
             {"content": [{"type": "text", "text": ""}, {"type": "refusal", "refusal": "No."}]},
-            id="as a part, beside an empty text",
+            id="a part, beside an empty text",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What `answer` makes of each fault of an endpoint (docs/faults.md, E1–E21 and S13): real sockets, both protocols."""
+"""What `answer` makes of each fault of an endpoint, in both protocols (docs/faults.md, E1–E21, S13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parameters that are sent with every prompt, and what becomes of those that an endpoint rejects."""
+"""The parameters sent with every prompt, and what becomes of those that an endpoint rejects."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ def test_a_resumed_run_drops_what_it_dropped_before_and_nothing_else() -> None:
 
 
 @pytest.mark.fault("E27")
-def test_a_resumed_run_does_not_drop_for_a_model_that_has_not_answered_yet() -> None:
-    """Its answers are in the file: the first request of the new process is not the first of the run."""
+def test_a_resumed_run_drops_nothing_new_even_before_its_first_answer() -> None:
+    """The run file holds answers, although this process has none yet."""
     with FaultyServer(rejects=frozenset({"temperature"})) as server:
         model = connect_to(server, sampling=Sampling(temperature=0.7, seed=1))
         model.continue_after(["seed"])
