@@ -38,8 +38,10 @@ RESPONSES: dict[str, Sequence[bytes | float]] = {
 }
 
 
-def fill(piece: bytes, words: dict[bytes, bytes]) -> bytes:
-    """A piece of a response with the values of these words."""
+def fill(piece: bytes | float, words: dict[bytes, bytes]) -> bytes | float:
+    """A piece of a response with the values of these words; a pause stays as it is."""
+    if isinstance(piece, float):
+        return piece
     for word, value in words.items():
         piece = piece.replace(word, value)
     return piece
@@ -49,10 +51,7 @@ def respond(prompt: str, *pieces: bytes | float) -> Responder:
     """A response to this prompt and more, in pieces with pauses between them."""
     length = len(BODY.replace(b"PROMPT", prompt.encode()))
     words = {b"PROMPT": prompt.encode(), b"LENGTH": b"%d" % length, b"HEX": b"%x" % length}
-    filled: list[bytes | float] = []
-    for piece in pieces:
-        filled.append(fill(piece, words) if isinstance(piece, bytes) else piece)
-    return respond_raw(*filled, keep=True)
+    return respond_raw(*(fill(piece, words) for piece in pieces), keep=True)
 
 
 def ask_in_turn(server: FaultyServer, workers: int = 1) -> dict[str, str | None]:
