@@ -107,15 +107,57 @@ def test_questions_and_answers_are_those_of_vllm(tmp_path: Path) -> None:
 @needs_ray
 def test_the_configuration_of_vllm_is_one_that_ray_accepts() -> None:
     """Ray refuses fields that it does not know. vLLM itself starts with the processor and is not needed for this."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        llm = importlib.import_module("ray.data.llm")
+    llm = import_quietly("ray.data.llm")
     options = argparse.Namespace(model="some/model", engines=8, gpus_per_engine=2, block=500)
     config = load_script().configure_vllm(options)
+    assert isinstance(config, llm.vLLMEngineProcessorConfig)
     given = {"model_source": "some/model", "concurrency": 8, "batch_size": 125, "should_continue_on_error": True}
     assert given.items() <= config.model_dump().items()
     assert config.engine_kwargs["tensor_parallel_size"] == 2
     inspect.signature(llm.build_processor).bind(config, preprocess=print, postprocess=print)
+
+
+def import_quietly(name: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(name)
+
+
+@needs_ray
+@pytest.mark.parametrize("error", ["", "out of memory"], ids=["answered", "failed"])
+def test_ray_passes_the_key_of_a_prompt_on_to_its_answer(error: str) -> None:
+    """What Ray makes of our two functions around its stages, of which there are none here."""
+    base = import_quietly("ray.llm._internal.batch.processor.base")
+    stages = import_quietly("ray.llm._internal.batch.stages.chat_template_stage")
+    stage = stages.ChatTemplateStage
+    script = load_script()
+    options = argparse.Namespace(
+        model="m",
+        engines=1,
+        gpus_per_engine=1,
+        block=4,
+        max_tokens=8,
+        temperature=0.5,
+        system=None,
+    )
+    processor = base.Processor(
+        script.configure_vllm(options),
+        [],
+        preprocess=script.make_question(options),
+        postprocess=script.make_answer(8),
+    )
+    key = {"id": "a", "repetition": 2, "item_number": 7}
+    asked = processor.preprocess({**key, "prompt": "Who?"})
+    [data] = asked.values()
+    built = stage.model_construct(fn_constructor_kwargs={}, map_batches_kwargs={})
+    assert {*built.get_required_input_keys(), "sampling_params"} <= data.keys()
+    data |= {"generated_text": "She", "num_generated_tokens": 1, script.ERROR: error}
+    row = processor.postprocess(asked)
+    assert key.items() <= row.items()
+    assert row[script.ERROR] == error
+    if not error:
+        assert row["answer"] == "She"
+        assert row["status"] == "ok"
 
 
 def test_what_failed_is_left_out(tmp_path: Path) -> None:
