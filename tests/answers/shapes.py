@@ -32,7 +32,7 @@ def write(path: Path, lines: list[Line]) -> Path:
 
 def chat_completion(answer: str, state: str) -> Line:
     reasons = {OK: "stop", CUT: "length", WITHHELD: "content_filter"}
-    message = {"role": "assistant", "content": answer, "refusal": None, "annotations": []}
+    message: Line = {"role": "assistant", "content": answer, "refusal": None, "annotations": []}
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -87,7 +87,7 @@ def openai_responses(key: str, _prompt: str, answer: str, state: str) -> Line:
         "status": "completed",
         "content": [part],
     }
-    body = {
+    body: Line = {
         "id": "resp_1",
         "object": "response",
         "status": "completed",

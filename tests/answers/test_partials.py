@@ -267,4 +267,4 @@ def test_nothing_is_no_sum() -> None:
 
 def test_a_partial_and_a_number_are_no_sum() -> None:
     with pytest.raises(TypeError):
-        jobs() + 1  # type: ignore[operator]
+        jobs() + 1
