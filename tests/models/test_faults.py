@@ -185,3 +185,15 @@ def test_a_huge_answer_takes_bounded_memory_and_its_connection_is_closed(fault: 
     assert isinstance(other, Reply)
     assert other.status == Status.OK
     assert peak < 48 * 2**20
+
+
+@pytest.mark.fault("E15")
+def test_of_an_error_without_end_little_is_read() -> None:
+    with FaultyServer(always(Fault.HUGE_500)) as server:
+        model = connect_to(server)
+        tracemalloc.start()
+        [outcome] = ask(model)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert isinstance(outcome, TransientFault)
+    assert peak < 12 * 2**20, "a quarter of a megabyte is read, and copied a few times"
