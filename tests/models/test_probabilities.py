@@ -149,6 +149,14 @@ def test_half_a_character_and_more_tokens_than_asked_for_can_be_stored() -> None
     assert orjson.dumps(reply.first_token)
 
 
+@pytest.mark.fault("L7")
+def test_halves_of_characters_that_look_alike_are_added_up() -> None:
+    halves = [{"token": half, "logprob": math.log(0.1)} for half in ("\ud83d", "\ud83e")]
+    [reply], _, _ = ask(listing([*TOKENS[:1], *halves]))
+    assert isinstance(reply, Reply)
+    assert reply.first_token == [{"token": "Yes", "p": 0.7}, {"token": "\ufffd", "p": 0.2}]
+
+
 NO_ENTRY = "an entry that is none"
 BROKEN = [
     pytest.param([{"token": "Yes", "logprob": math.nan}], NO_ENTRY, id="not a number"),

@@ -286,6 +286,15 @@ def test_no_echo_of_the_key_is_kept(echo: Callable[[str], str], frame: str) -> N
 
 
 @pytest.mark.fault("S13")
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_both_alphabets_of_base64_are_known(encode: Callable[[bytes], bytes]) -> None:
+    secret = "~~~?>>?~~~a-secret"
+    encoded = encode(secret.encode()).decode()
+    assert not encoded[:12].isalnum(), "the alphabets differ where the secret begins"
+    assert Redactor(secret).redact(f"It is {encoded} here.") == "It is [redacted] here."
+
+
+@pytest.mark.fault("S13")
 def test_a_secret_is_redacted_and_the_rest_of_the_text_is_kept() -> None:
     redact = Redactor("sk-proj-0123456789abcdef").redact
     shown = redact('{"key": "sk-proj-0123456789abcdef", "n": 1}')
