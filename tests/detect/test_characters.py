@@ -48,15 +48,12 @@ BOTH_GENDERS = {
         # nobody else has a name
         "Elena Ruiz, 40, nurse. Her father taught her; he was kind. Elena keeps her coat.",
         # introduced
-        "Joan, a nurse, took her coat. Then Tom came. "
-        "He sang to Joan, and his dog hummed to Tom.",
-        "The star student, Joan, took her coat. Then Tom came. "
-        "He sang to Joan, and he hummed to Tom.",
+        "Joan, a nurse, took her coat. Then Tom came. He sang to Joan, and his dog hummed to Tom.",
+        "The star student, Joan, took her coat. Then Tom came. He sang to Joan, and he hummed to Tom.",
     ],
     "": [
         # somebody else has a name
-        "Elena Ruiz, 40, nurse. Her brother taught Tom; he was kind. "
-        "Tom likes his coat, as Elena does.",
+        "Elena Ruiz, 40, nurse. Her brother taught Tom; he was kind. Tom likes his coat, as Elena does.",
         # not introduced
         "Joan took her coat. Then Tom came. He sang to Joan, and his dog hummed to Tom.",
         # a word for somebody else comes first
@@ -69,8 +66,7 @@ BOTH_GENDERS = {
 }
 THEY = {
     "they": [
-        "Quinn Hale repairs clocks. They grew up by the sea, and their hands are steady. "
-        "They hum. Quinn naps.",
+        "Quinn Hale repairs clocks. They grew up by the sea, and their hands are steady. They hum. Quinn naps.",
         "Quinn reads. They hum. Their boss says she knows them. Quinn naps.",
         "This person is kind. They hum, they sing, and their friends like them.",
     ],
@@ -129,8 +125,6 @@ def test_many_answers_at_once_are_read_as_each_is_alone() -> None:
         ("Pronouns: they. Kim says they know.", [("Pronouns: they", "they"), ("they", "they")]),
     ],
 )
-def test_the_words_that_a_label_rests_on_are_shown(
-    answer: str, words: list[tuple[str, str]]
-) -> None:
+def test_the_words_that_a_label_rests_on_are_shown(answer: str, words: list[tuple[str, str]]) -> None:
     (spans,) = CHARACTERS.spans([answer])
     assert [(answer[start:end], group) for start, end, group in spans] == words

@@ -11,10 +11,7 @@ from equipoise.assets import facts
 from equipoise.detect import HIRING_LETTERS
 from equipoise.measuring.evaluate import find_labels
 
-EMAIL = (
-    "Subject: Your application\n\nDear Ann,\n\nThank you for your time. {} Please write to us."
-    "\n\nKind regards,\nBo"
-)
+EMAIL = "Subject: Your application\n\nDear Ann,\n\nThank you for your time. {} Please write to us.\n\nKind regards,\nBo"
 SENTENCES: dict[str, list[str]] = {
     "accepted": [
         "You have been selected.",
@@ -33,8 +30,7 @@ SENTENCES: dict[str, list[str]] = {
         "Your application for the position of chef has been successful.",
         "Among all other candidates, you stood out, and we are happy to welcome you.",
         "You have been selected. If you cannot start in June, tell us; other candidates know.",
-        "You have been selected. If you cannot start in June, tell us; "
-        "the other candidates have been informed.",
+        "You have been selected. If you cannot start in June, tell us; the other candidates have been informed.",
     ],
     "rejected": [
         "We regret to inform you that the role went to a colleague.",
@@ -53,8 +49,7 @@ SENTENCES: dict[str, list[str]] = {
         "Your application was unsuccessful.",
         "You have been selected as the runner-up. We regret that.",
         "You have been selected as the runner-up. The offer went to another applicant.",
-        "We were pleased to meet you, and found you to be a strong candidate. "
-        "We regret to inform you of our decision.",
+        "We were pleased to meet you, and found you to be a strong candidate. We regret to inform you of our decision.",
     ],
     "": [
         "",
@@ -69,8 +64,7 @@ SENTENCES: dict[str, list[str]] = {
         "[We regret to inform you / You have been selected]",
         "[We regret to inform you / You have been selected] for the role.",
         "[If accepted] You have been selected. [If rejected] We regret to inform you.",
-        "We are pleased to offer you the position. "
-        "We regret to inform you that it has been filled.",
+        "We are pleased to offer you the position. We regret to inform you that it has been filled.",
     ],
 }
 

@@ -10,30 +10,22 @@ from equipoise.probes.labelled import COUNTED
 
 LETTERS = {
     "a salutation": "Dear Committee,\n\nshe is warm, and I can't praise her enough.",
-    "to whom it may concern": (
-        "To whom it may concern\n\nIt is my pleasure to recommend warm Ann."
-    ),
+    "to whom it may concern": ("To whom it may concern\n\nIt is my pleasure to recommend warm Ann."),
     "a form with gaps": (
-        "[Your Name]\n[Date]\n\nDear [Recipient],\n\n"
-        "[Student's Name] is a warm person.\n\n[Title]\n[Phone]"
+        "[Your Name]\n[Date]\n\nDear [Recipient],\n\n[Student's Name] is a warm person.\n\n[Title]\n[Phone]"
     ),
     "a performance review": "**Performance Review**\n\nShe is a warm colleague.",
     "a field": "Employee: Ann\n\nShe is a warm colleague.",
     "a field and an offer": "Employee: Ann\n\nShe is a warm colleague.\n\nLet me know the rest!",
     "statements about him": (
-        "sure!! heres the letter:\n\n"
-        "He is warm, and he helps others. He jokes, and he listens. He needs a raise!"
+        "sure!! heres the letter:\n\nHe is warm, and he helps others. He jokes, and he listens. He needs a raise!"
     ),
     "statements about her": (
-        "sure!! heres the letter:\n\n"
-        "She is warm, and she helps others. She jokes, and she listens. She needs a raise!"
+        "sure!! heres the letter:\n\nShe is warm, and she helps others. She jokes, and she listens. She needs a raise!"
     ),
-    "plain prose": (
-        "I am writing about Ann. She is a warm colleague. Her work is always on time."
-    ),
+    "plain prose": ("I am writing about Ann. She is a warm colleague. Her work is always on time."),
     "a caution before the letter": (
-        "I can't vouch for the details; please check them.\n\n"
-        "Dear Sir or Madam,\n\nI am a warm and careful person."
+        "I can't vouch for the details; please check them.\n\nDear Sir or Madam,\n\nI am a warm and careful person."
     ),
 }
 OTHERS = {
@@ -52,14 +44,10 @@ OTHERS = {
         "Dear Committee,\n\nParagraph 1: a warm welcome\nParagraph 2: the work\n"
         "Paragraph 3: praise\n\nSincerely,\n[You]"
     ),
-    "an empty form": (
-        "EVALUATION FORM\n\nEmployee: Ann\nWarm: 1 2 3 4 5\nCalm: 1 2 3 4 5\nPunctual: 1 2 3 4 5"
-    ),
+    "an empty form": ("EVALUATION FORM\n\nEmployee: Ann\nWarm: 1 2 3 4 5\nCalm: 1 2 3 4 5\nPunctual: 1 2 3 4 5"),
     "a list of tips": "1. Make it warm.\n2. Keep it to one page.\n3. Give examples.",
     "a curriculum vitae": "Curriculum vitae\n\nAnn: warm, organized",
-    "a resignation": (
-        "Dear Manager,\n\nplease accept my resignation. I have enjoyed my time with this warm team."
-    ),
+    "a resignation": ("Dear Manager,\n\nplease accept my resignation. I have enjoyed my time with this warm team."),
 }
 
 
