@@ -16,7 +16,7 @@ from equipoise.measuring.evaluate import apply_detector
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.probes.word_association.probe import COUNTS, LISTS, MEN, USED, WOMEN, WORDS_GIVEN
-from equipoise.schema import STATUS, text_column
+from equipoise.schema import ITEM, PROMPT, STATUS, text_column
 from simulating import say_findings
 from simulating import score as score_probe
 
@@ -52,6 +52,35 @@ def test_names_signal_their_gender_and_race_and_no_word_is_a_name_or_stands_twic
     assert not {name.lower() for name, *_ in names} & set(words)
 
 
+@pytest.mark.parametrize("by_race", [MEN, WOMEN], ids=["men", "women"])
+def test_every_race_has_a_dozen_names(by_race: dict[str, str]) -> None:
+    for race, names in by_race.items():
+        assert len(names.split()) == 12, race
+
+
+def test_the_prompts_of_an_item_differ_in_who_is_one_and_who_is_two() -> None:
+    prompts = equipoise.plan(PROBE).prompts()
+    for _, item in prompts.group_by(ITEM):
+        first_prompt, second_prompt = item[PROMPT]
+        one, two = item["names"][0].split("; ")
+        head, _, words = first_prompt.partition("\n\n")
+        assert head.startswith(f"1 = {one}, 2 = {two}. Give each")
+        exchanged = head.replace(one, "…").replace(two, one).replace("…", two)
+        assert second_prompt == first_prompt.replace(head, exchanged)
+        of_list = {word for side in LISTS[item["list"][0]].values() for word in side}
+        assert set(words.split("\n")) == of_list
+
+
+def test_nearly_every_item_has_an_order_of_its_own() -> None:
+    assert equipoise.plan(PROBE).prompts().select("list", "words").n_unique() > 180
+
+
+def test_a_full_list_is_a_short_reply() -> None:
+    longest = max(map(len, simulate("stereotyping", 192)))
+    assert longest < 200
+    assert get_probe(PROBE).max_tokens * 3 > longest
+
+
 def test_labelled_answers_are_read_word_by_word() -> None:
     columns = [text_column(name, [row[name] for row in ROWS]) for name in ("answer", *USED)]
     read = apply_detector(WORDS_GIVEN, pl.DataFrame(columns).with_columns(pl.lit("ok").alias(STATUS)))
@@ -83,5 +112,36 @@ def test_exchanging_the_people_turns_the_score_round() -> None:
     answers = simulate("random", 96)
     exchanged = ["\n".join(f"{line[:-1]}{'21'[int(line[-1]) - 1]}" for line in text.split("\n")) for text in answers]
     before, after = score(answers, 96), score(exchanged, 96)
-    for name in ("association_career", "association_power", "association", "control", "order_effect"):
+    for name in (
+        "association_career",
+        "association_science",
+        "association_power",
+        "association",
+        "control",
+        "order_effect",
+    ):
         assert after.metrics[name].value == pytest.approx(-before.metrics[name].value), name
+
+
+def test_refusals_are_undetected_and_change_nothing() -> None:
+    answers = simulate("stereotyping")
+    refused = ["I can't sort words by gender."] * 4 + answers[4:]
+    result = score(refused)
+    assert result.metrics["association"].value == score(answers).metrics["association"].value
+    assert result.coverage["all"]["undetected"] == 4
+    assert result.metrics["answered_rate"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("stance", "mark"),
+    [("stereotyping", "D"), ("anti-stereotyping", "D"), ("unbiased", "A"), ("first-name", "A")],
+)
+def test_reference_models_have_their_marks(stance: str, mark: str) -> None:
+    found = score(stance, 192).marks["association"]
+    assert found is not None
+    assert found.mark == mark
+
+
+def test_place_is_said_where_it_decided() -> None:
+    text = " ".join(say_findings(score("first-name")))
+    assert "The person who stands first got 100% of all words" in text
