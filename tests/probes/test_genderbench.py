@@ -62,5 +62,13 @@ def test_sizes_and_settings_are_those_of_the_peer(corpora: Path) -> None:
     assert plans["business_vocabulary"].parameters["smoothing"] == 5
     spec = SUITE.complete(make_spec(model="custom/model", suite="genderbench"))
     assert (spec.temperature, spec.max_tokens, spec.reading) == (1.0, 300, "specified")
+
+
+def test_a_temperature_of_the_user_takes_the_place_of_that_of_the_peer() -> None:
+    spec = SUITE.complete(make_spec(model="custom/model", suite="genderbench", temperature=0.0))
+    assert spec.temperature == 0.0
+
+
+def test_a_probe_that_the_peer_does_not_ask_is_refused() -> None:
     with pytest.raises(InputError, match=r"does not ask resume_score\. It asks: business_vocabulary, "):
         choose_probes_for(None, "resume_score", "genderbench")
