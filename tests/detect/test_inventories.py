@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 import equipoise
 from equipoise.assets import facts
-from equipoise.schema import ID, Estimate, MetricKey
+from equipoise.schema import ID, Estimate
 
 PROBE = "business_vocabulary"
 SAMPLE = 240
@@ -28,7 +29,7 @@ def letter(inventory: str, male: int, female: int) -> str:
 INVENTORIES = ("bsri", "epaq", "gaucher", "gest", "nicolas", "wan")
 
 
-def score(answers: Mapping[str, str], **parameters: float) -> Mapping[MetricKey, Estimate]:
+def score(answers: Mapping[str, str], **parameters: Any) -> Mapping[str, Estimate]:
     return equipoise.score(PROBE, dict(answers), sample=SAMPLE, **parameters).metrics
 
 

@@ -204,7 +204,7 @@ def test_an_export_writes_each_batch_before_it_hands_out_the_next(
         def read_watched(probe: str, among: Any = None) -> Iterator[pl.DataFrame]:
             for batch in read(probe, among):
                 written.append(file.tell())
-                handed_out.append(handed_out[-1] + batch[ANSWER].str.len_bytes().sum())
+                handed_out.append(handed_out[-1] + int(batch[ANSWER].str.len_bytes().sum()))
                 yield batch
 
         monkeypatch.setattr(run, "transcript_batches", read_watched)

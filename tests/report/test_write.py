@@ -56,6 +56,7 @@ def test_a_report_says_of_which_file_and_when_and_by_what_the_run_was_made(path:
     run.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for shown in ("run.equipoise", run.record.equipoise, run.record.spec.suite):
+        assert shown
         assert shown in page
 
 
