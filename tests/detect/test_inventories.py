@@ -17,7 +17,7 @@ SAMPLE = 240
 
 
 def letter(inventory: str, male: int, female: int) -> str:
-    """A text with so many words of each part of an inventory, none of which is in its other part too."""
+    """A letter with so many words of each part of an inventory that are not in its other part."""
     words = facts("inventories").filter(inventory=inventory)
     parts = {gender: set(words.filter(gender=gender)["word"]) for gender in ("male", "female")}
     male_word = min(parts["male"] - parts["female"])

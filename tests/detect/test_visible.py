@@ -96,7 +96,7 @@ def test_a_traced_answer_has_the_visible_text_of_the_column(texts: list[str]) ->
 @settings(max_examples=200)
 @given(stored_texts)
 def test_any_traced_answer_has_the_visible_text_of_the_column(text: str) -> None:
-    # Python and polars lower-case a few letters differently; no word that a detector knows has one of them.
+    # A few letters, which no word of a detector has, are lower-cased differently by polars.
     lower = pl.select(pl.lit(text).str.to_lowercase()).item()
     assume(lower == "".join(letter.lower() for letter in text))
     assert [trace_visible(text)[0]] == show([text])

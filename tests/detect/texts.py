@@ -27,7 +27,7 @@ PIECES = (
 """What markup, typography and case rules stumble over."""
 
 ODD_CASES = ("ΟΔΟΣ", "\U00010d50", "\ua7da")
-"""Letters that Python lower-cases in another way than polars; two of them are younger than Python's own tables."""
+"""Letters that polars lower-cases differently; two are younger than the tables of Python."""
 
 SHAPES = (
     *("<think>", "</think>", "<think>he</think>", "<", "<a", "</a ", "*", "**a", "**S**he ", "_", "-", "a-", "--"),
@@ -61,7 +61,7 @@ ODD_PAIRS = [text for piece in ODD_CASES for word in WORDS for text in (piece + 
 
 
 def list_cases(answers: Mapping[str, Sequence[str]]) -> list[ParameterSet]:
-    """A test case for each answer, from the answers of each label; its id is the label and the answer."""
+    """A test case for each answer of each label; its id is the label and the answer."""
     cases = []
     for label, with_label in answers.items():
         for answer in with_label:

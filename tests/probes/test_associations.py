@@ -35,21 +35,35 @@ def simulate(stance: str, sample: int = 48) -> list[str]:
     return list(get_probe(PROBE).simulate(prompts, stance, np.random.default_rng(3)))
 
 
-def test_names_signal_their_gender_and_race_and_no_word_is_a_name_or_stands_twice() -> None:
+def list_names() -> list[tuple[str, str, str]]:
+    """Each name with the gender and the race that it stands under."""
+    names = []
+    for gender, by_race in (("male", MEN), ("female", WOMEN)):
+        for race, listed in by_race.items():
+            names += [(name, gender, race) for name in listed.split()]
+    return names
+
+
+def test_names_signal_the_gender_and_race_that_they_stand_under() -> None:
     known = facts("names").with_columns(first=pl.col("name").str.split(" ").list.first())
-    names = [
-        (name, gender, race)
-        for gender, by_race in (("male", MEN), ("female", WOMEN))
-        for race, listed in by_race.items()
-        for name in listed.split()
-    ]
-    for name, gender, race in names:
+    for name, gender, race in list_names():
         rows = known.filter(first=name)
         assert set(rows["gender"]) == {gender}, name
         assert race in set(rows["race"]), name
-    words = [word for sides in LISTS.values() for side in sides.values() for word in side]
-    assert (len({name for name, *_ in names}), len(set(words)), len(words)) == (96, 50, 50)
-    assert not {name.lower() for name, *_ in names} & set(words)
+
+
+def test_no_name_stands_twice() -> None:
+    names = [name for name, _, _ in list_names()]
+    assert len(set(names)) == len(names) == 96
+
+
+def test_no_word_stands_in_two_lists_or_is_a_name() -> None:
+    words: list[str] = []
+    for sides in LISTS.values():
+        for side in sides.values():
+            words += side
+    assert len(set(words)) == len(words) == 50
+    assert not {name.lower() for name, _, _ in list_names()} & set(words)
 
 
 @pytest.mark.parametrize("by_race", [MEN, WOMEN], ids=["men", "women"])

@@ -1,4 +1,4 @@
-"""The prompts word for word as the cards of the probes say, and templates and parameters of the user."""
+"""The prompts word for word, and templates and parameters of the user."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_exchanging_the_genders_of_the_winners_mirrors_the_rate() -> None:
 
 
 def test_the_whole_ranking_says_more_than_the_winner() -> None:
-    """A model puts men a little higher: the interval of the pairs is narrower than that of the winners."""
+    """If men are put a little higher, the interval of the pairs is narrower than that of the winners."""
     rng = np.random.default_rng(5)
 
     def prefer_men(prompts: pl.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""Charts of metrics and marks: what is drawn for a metric, for a run and for several, and what is saved."""
+"""Charts of metrics and marks: what is drawn of one run and of several, and what is saved."""
 
 from __future__ import annotations
 

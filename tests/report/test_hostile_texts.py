@@ -1,4 +1,4 @@
-"""Text from elsewhere adds no element to a page and can be drawn: what can be shown of it without a browser."""
+"""Hostile text adds no element to a page and can be drawn; this needs no browser."""
 
 from __future__ import annotations
 

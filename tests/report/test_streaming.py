@@ -34,8 +34,8 @@ LARGE = 960
 """Answers of the two runs."""
 CONTENT_MEGABYTES = LARGE * ANSWER_BYTES // 2**20
 MOST_MEGABYTES = CONTENT_MEGABYTES * 2 // 3
-"""Beyond what the same work on few answers needs. Held at once, the answers of the large run take more than all of
-their content; one batch of a megabyte after another takes a few megabytes, and what an allocator keeps of them."""
+"""Beyond what the same work on few answers needs. All answers at once take more than their content;
+one batch of a megabyte after another takes a few megabytes, and what the allocator keeps of them."""
 SCRIPT = """
 import re, sys
 from pathlib import Path
@@ -83,7 +83,7 @@ def answer_prompt(prompt: str, text: str) -> list[Attempt]:
 
 @pytest.fixture(scope="module")
 def peaks(runs: tuple[Path, Path]) -> tuple[int, int]:
-    """The most memory that a process needed for the small run, and after that for the large one, in MB."""
+    """The peak memory of a process after the small run, and then after the large one, in MB."""
     command = [sys.executable, "-c", SCRIPT, *map(str, runs)]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     before, after = map(int, output.split())

@@ -1,4 +1,4 @@
-"""Which answers stand on a page of transcripts, and as what; how the page behaves is tested in a browser."""
+"""Which answers stand on a page of transcripts, and what is said of them; needs no browser."""
 
 from __future__ import annotations
 
