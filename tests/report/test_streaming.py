@@ -113,38 +113,28 @@ def test_every_answer_is_exported_whole(runs: tuple[Path, Path], peaks: tuple[in
     assert table.select(whole).collect().to_series().to_list() == [True] * LARGE
 
 
-class CountedBatches:
-    """Hands out what a run file gives and counts how many tables with answers are alive."""
+class AliveTables:
+    """Hands out tables one after another and counts how many of them are alive."""
 
     def __init__(self) -> None:
         self.handed_out = 0
         self.most_alive = 0
         self._alive = 0
 
-    def count(self, batches: Iterator[Any]) -> Iterator[Any]:
-        for prompts, attempts in batches:
-            self.handed_out += 1
-            self._alive += 1
-            self.most_alive = max(self.most_alive, self._alive)
-            weakref.finalize(attempts, self._forget)
-            yield prompts, attempts
+    def watch(self, table: pl.DataFrame) -> None:
+        self.handed_out += 1
+        self._alive += 1
+        self.most_alive = max(self.most_alive, self._alive)
+        weakref.finalize(table, self._forget)
 
     def _forget(self) -> None:
         self._alive -= 1
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> CountedBatches:
-    """Counts the tables of all run files that are read, of one prompt each."""
-    batches = CountedBatches()
-    read = RunReader.attempts
-
-    def read_counted(file: RunReader, *arguments: Any) -> Iterator[Any]:
-        return batches.count(read(file, *arguments))
-
-    monkeypatch.setattr(RunReader, "attempts", read_counted)
+def one_prompt_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch that is read of a run file has the answers to one prompt."""
     monkeypatch.setattr(reader, "BATCH_BYTES", REPETITIONS * ANSWER_BYTES // 2)
-    return batches
 
 
 ONE_AND_THE_NEXT = 2
@@ -152,24 +142,42 @@ ONE_AND_THE_NEXT = 2
 
 
 @pytest.mark.fault("D8")
+@pytest.mark.usefixtures("one_prompt_each")
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_an_export_lets_go_of_each_batch_before_it_reads_the_one_after_the_next(
-    runs: tuple[Path, Path], tmp_path: Path, counted: CountedBatches, form: str
+def test_an_export_holds_one_table_and_the_next(
+    runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    run = Run.open(runs[0])
-    exports.export(run, tmp_path / "out", "attempts", form)
-    assert counted.handed_out >= SMALL // REPETITIONS
-    assert counted.most_alive <= ONE_AND_THE_NEXT
+    alive = AliveTables()
+    read = exports.read_tables
+
+    def read_watched(*arguments: Any) -> Iterator[pl.DataFrame]:
+        for table in read(*arguments):
+            alive.watch(table)
+            yield table
+
+    monkeypatch.setattr(exports, "read_tables", read_watched)
+    exports.export(Run.open(runs[0]), tmp_path / "out", "attempts", form)
+    assert alive.handed_out >= SMALL // REPETITIONS
+    assert alive.most_alive <= ONE_AND_THE_NEXT
 
 
 @pytest.mark.fault("D8")
-def test_a_report_lets_go_of_each_batch_before_it_reads_the_one_after_the_next(
-    runs: tuple[Path, Path], counted: CountedBatches
+@pytest.mark.usefixtures("one_prompt_each")
+def test_results_are_made_of_one_batch_of_answers_and_the_next(
+    runs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Run.open(runs[0])
-    run.results()
-    assert counted.handed_out >= SMALL // REPETITIONS
-    assert counted.most_alive <= ONE_AND_THE_NEXT
+    alive = AliveTables()
+    read = RunReader.attempts
+
+    def read_watched(file: RunReader, *arguments: Any) -> Iterator[Any]:
+        for prompts, attempts in read(file, *arguments):
+            alive.watch(attempts)
+            yield prompts, attempts
+
+    monkeypatch.setattr(RunReader, "attempts", read_watched)
+    Run.open(runs[0]).results()
+    assert alive.handed_out >= SMALL // REPETITIONS
+    assert alive.most_alive <= ONE_AND_THE_NEXT
 
 
 @pytest.mark.fault("D8")
@@ -190,12 +198,13 @@ def test_a_full_report_keeps_the_texts_of_only_a_few_answers(one: Run, monkeypat
     assert sum(asked_for) <= 2 * SAMPLES < run.counts.ended
 
 
+@pytest.mark.fault("D8")
+@pytest.mark.usefixtures("one_prompt_each")
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_an_export_writes_each_batch_before_it_hands_out_the_next(
     runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     run = Run.open(runs[0])
-    monkeypatch.setattr(reader, "BATCH_BYTES", REPETITIONS * ANSWER_BYTES // 2)
     read = run.transcript_batches
     written = []
     handed_out = [0]
