@@ -318,8 +318,10 @@ def estimate_cells(cells: CellTable, level: float = LEVEL, share_asked: float = 
     """Every metric of these cells with its interval."""
     found = linearise(cells)
     blended = find_errors(found, cells, share_asked)
-    plain = find_errors(found, cells) if share_asked else blended
     metrics = {metric.name: metric for metric in cells.probe.all_metrics()}
+    plain = blended
+    if share_asked and any(metric.of_pairs for metric in metrics.values()):
+        plain = find_errors(found, cells)
     estimates: dict[str, Estimate] = {}
     # A distance comes after what it is the distance of.
     for metric in sorted(metrics.values(), key=lambda metric: metric.distance_of is not None):

@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.stats.influence import Array
 from equipoise.stats.intervals import student_quantile
 
-DRAWS = 4_000
+DRAWS = 10_000
 _SEED = 0
 
 
@@ -42,7 +42,6 @@ def rate_influence(selected: Array, applicants: Array, totals: Array, rates: Arr
 
 def ratios_to_best(log_rates: Array, covariance: Array, degrees: float, level: float = 0.95) -> tuple[Array, Array]:
     """Simultaneous intervals of the ratios of some rates to the highest true rate."""
-    draws = draw_normal(covariance)
     wider = float(student_quantile(degrees, level) / student_quantile(np.inf, level))
     variances = np.diag(covariance)
     errors = np.sqrt(np.maximum(variances[:, None] + variances - 2 * covariance, 0.0))
@@ -50,11 +49,9 @@ def ratios_to_best(log_rates: Array, covariance: Array, degrees: float, level: f
     low = np.zeros_like(gaps)
     high = np.zeros_like(gaps)
     could_be_best = np.zeros(len(log_rates), dtype=bool)
-    for best in range(len(log_rates)):
+    for best, quantile in enumerate(_dunnett_quantiles(covariance, errors, level)):
         error = errors[:, best]
-        deviations = np.abs(draws - draws[:, [best]])
-        scaled = np.divide(deviations, error, out=np.zeros_like(deviations), where=error > 0)
-        critical = wider * float(np.quantile(scaled.max(axis=1), level))
+        critical = wider * quantile
         low[:, best] = gaps[:, best] - critical * error
         high[:, best] = gaps[:, best] + critical * error
         could_be_best[best] = bool((low[:, best] <= 0).all())
@@ -63,6 +60,21 @@ def ratios_to_best(log_rates: Array, covariance: Array, degrees: float, level: f
     lower = np.exp(np.minimum(low[:, could_be_best].min(axis=1), 0.0))
     upper = np.exp(np.minimum(high[:, could_be_best].max(axis=1), 0.0))
     return lower, upper
+
+
+def _dunnett_quantiles(covariance: Array, errors: Array, level: float) -> list[float]:
+    """For each category as the best the two-sided quantile of the largest of its scaled differences."""
+    categories = len(covariance)
+    if categories <= 2:
+        return [float(student_quantile(np.inf, level))] * categories
+    draws = draw_normal(covariance)
+    quantiles = []
+    for best in range(categories):
+        scale = np.where(errors[:, best] > 0, errors[:, best], np.inf)
+        largest = (np.abs(draws - draws[:, [best]]) / scale).max(axis=1)
+        place = int(np.ceil(level * len(largest))) - 1
+        quantiles.append(float(np.partition(largest, place)[place]))
+    return quantiles
 
 
 def lowest_ratios_of_fair_models(rate: float, covariance: Array, degrees: float) -> Array:
