@@ -49,13 +49,14 @@ WITHOUT_ANSWER = [
     pytest.param(Fault.GZIP_BOMB, Status.TOO_LARGE, 1, marks=pytest.mark.fault("E15")),
     pytest.param(Fault.CONTEXT_LENGTH, Status.CONTEXT_LENGTH, 1, marks=pytest.mark.fault("E18")),
 ]
-"""One fault for each state without an answer, and how often the prompt that meets it is sent with `--tries 2`.
+"""One fault for each state without an answer, and how often a prompt that meets it is sent.
 
-A malformed response has its own limit, three requests."""
+`--tries` is 2; a malformed response has its own limit, three requests.
+"""
 
 
 def check_one_failure(done: Outcome, state: Status) -> None:
-    """One of the prompts ended in this state, which is more than may be missing; the others have an answer."""
+    """Check that one prompt ended in this state, and that this is more than may be missing."""
     run = Run.open("run.equipoise")
     assert run.counts[state] == 1
     assert run.counts[Status.OK] == PROMPTS - 1
@@ -69,7 +70,10 @@ def check_one_failure(done: Outcome, state: Status) -> None:
 
 @pytest.mark.parametrize(("fault", "state", "requests"), WITHOUT_ANSWER)
 def test_an_attempt_without_an_answer_has_a_state_and_a_reason(
-    keyed: Command, fault: Fault, state: Status, requests: int
+    keyed: Command,
+    fault: Fault,
+    state: Status,
+    requests: int,
 ) -> None:
     with FaultyServer(for_one_prompt(fault)) as server:
         done = keyed(*run_command(server, "--tries", "2"))
@@ -184,7 +188,9 @@ def test_an_address_where_nothing_listens_ends_the_run(keyed: Command) -> None:
     ],
 )
 def test_answers_that_are_odd_are_measured_and_what_is_odd_is_said_once(
-    keyed: Command, fault: Fault, column: str | None
+    keyed: Command,
+    fault: Fault,
+    column: str | None,
 ) -> None:
     with FaultyServer(always(fault)) as server:
         done = keyed(*run_command(server))
@@ -206,7 +212,10 @@ BUDGETS = [
 
 @pytest.mark.fault("E23")
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget[0])
-def test_a_budget_stops_the_run_and_resuming_completes_it(keyed: Command, budget: tuple[str, ...]) -> None:
+def test_a_budget_stops_the_run_and_resuming_completes_it(
+    keyed: Command,
+    budget: tuple[str, ...],
+) -> None:
     with FaultyServer() as server:
         done = keyed(*run_command(server, "--concurrency", "1", *budget))
         asked = server.total
@@ -247,7 +256,10 @@ def test_the_same_command_goes_on_with_the_run_also_under_another_budget(keyed: 
 
 
 @pytest.mark.fault("U8")
-def test_resuming_a_finished_run_asks_nothing_and_needs_no_key(keyed: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resuming_a_finished_run_asks_nothing_and_needs_no_key(
+    keyed: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with FaultyServer() as server:
         assert keyed(*run_command(server)).code == 0
         monkeypatch.delenv("OPENAI_API_KEY")
@@ -256,7 +268,10 @@ def test_resuming_a_finished_run_asks_nothing_and_needs_no_key(keyed: Command, m
 
 
 @pytest.mark.fault("U4")
-def test_the_variable_of_a_missing_key_is_named(keyed: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_of_a_missing_key_is_named(
+    keyed: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     done = keyed("run", "openai/gpt-4o-mini", "--probe", "jobs_lum")
     assert done.code == 2
@@ -286,7 +301,12 @@ WRONG_INPUT = [
 
 @pytest.mark.fault("U1", "U2", "U3", "U5", "S6", "S7", "S11")
 @pytest.mark.parametrize(("words", "code", "hint"), WRONG_INPUT)
-def test_wrong_input_is_refused_before_anything_is_sent(keyed: Command, words: list[str], code: int, hint: str) -> None:
+def test_wrong_input_is_refused_before_anything_is_sent(
+    keyed: Command,
+    words: list[str],
+    code: int,
+    hint: str,
+) -> None:
     Path("not-a-run.equipoise").write_text("SQLite format 3, or so it says")
     done = keyed(*words)
     assert (done.code, hint in done.err) == (code, True), done.err
@@ -300,7 +320,9 @@ ECHOES = [Fault.ECHO_401, Fault.ECHO_500, Fault.ECHO_MALFORMED, Fault.ECHO_ANSWE
 @pytest.mark.fault("S4", "S13")
 @pytest.mark.parametrize("fault", ECHOES, ids=lambda fault: fault.name)
 def test_a_key_that_the_endpoint_repeats_reaches_no_file_and_no_message(
-    keyed: Command, fault: Fault, tmp_path: Path
+    keyed: Command,
+    fault: Fault,
+    tmp_path: Path,
 ) -> None:
     with FaultyServer(for_one_prompt(fault)) as server:
         done = keyed(*run_command(server, "--tries", "1"))
