@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,7 @@ from equipoise.engines import ray as ray_engine
 from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan
 from equipoise.probes import get_probe
-from equipoise.schema import ANSWER, ID, ITEM, ITEM_NUMBER, REPETITION, text_column
+from equipoise.schema import ANSWER, ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, text_column
 
 PLAN = ("hiring_an", "--sample", "80", "--repeat", "2")
 PROBE = ("--probe", *PLAN)
@@ -291,3 +292,41 @@ def test_what_ray_writes_of_a_worker_that_died_is_not_among_the_results(
     outcome = command("score", folder, *PROBE, "--engine", "ray", "--json")
     assert json.loads(output(outcome)) == expected
     assert "(raylet) A worker died" in outcome.err
+
+
+MEASURED = """
+import re, sys
+from pathlib import Path
+sys.argv = ["equipoise", *sys.argv[1:]]
+from equipoise.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())
+print(int(peak[1]) / 1024, file=sys.stderr)
+"""
+"""A command that then says how many megabytes it needed at most."""
+
+
+def measure_peak(pattern: Path) -> float:
+    words = ["score", str(pattern), "--probe", "hiring_an", "--sample", "24000", "--json"]
+    words += ["--reading", "specified", "--allow-missing", "1"]
+    started = [sys.executable, "-c", MEASURED, *words]
+    done = subprocess.run(started, capture_output=True, text=True, check=True)
+    assert '"diff_acceptance_rate"' in done.stdout
+    return float(done.stderr.splitlines()[-1])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="The peak of memory is read from /proc.")
+def test_memory_is_bounded_by_a_shard(tmp_path: Path) -> None:
+    """Twelve shards of 8 MB need hardly more memory than four of them."""
+    planned = equipoise.plan("hiring_an", sample=24_000)
+    filler = pl.lit("We thank you for your patience and for your interest in our house. " * 60)
+    for number in range(12):
+        prompts = planned.take(1_000 * number, 1_000 * (number + 1))
+        items = pl.Series(ITEM_NUMBER, 1_000 * number + np.arange(2_000) // 2)
+        answers = prompts.select(ID, (filler + pl.col(PROMPT)).alias(ANSWER), items)
+        answers.write_parquet(tmp_path / f"{number:02}.parquet")
+    all_shards = measure_peak(tmp_path / "*.parquet")
+    assert all_shards < measure_peak(tmp_path / "0[0-3].parquet") + 40
