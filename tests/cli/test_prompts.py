@@ -141,17 +141,7 @@ def test_many_prompts_are_one_table_with_one_header(
 @pytest.mark.fault("P15")
 def test_a_reader_may_close_the_pipe() -> None:
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "equipoise",
-            "prompts",
-            "hiring_an",
-            "--sample",
-            "2000",
-            "--format",
-            form,
-        ],
+        [sys.executable, "-m", "equipoise", "prompts", "hiring_an", "--sample", "2000"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
