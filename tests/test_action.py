@@ -180,6 +180,17 @@ def test_a_fair_model_passes_and_a_stereotyping_one_fails(real: Shell) -> None:
     assert {"gate.xml", "gate.md"} <= {path.name for path in (real.folder / "equipoise-results").iterdir()}
 
 
+def test_each_run_of_the_page_becomes_the_baseline_of_the_next(shell: Shell) -> None:
+    scripts = [step["run"] for step in read_workflow() if "run" in step]
+    results = shell.folder / "equipoise-results"
+    results.mkdir()
+    for content in ("first", "second"):
+        (results / "run.equipoise").write_text(content)
+        for script in scripts:
+            assert shell.run(script, {}).returncode == 0
+        assert (shell.folder / "baseline" / "run.equipoise").read_text() == content
+
+
 def test_a_baseline_that_is_not_there_yet_is_left_out(shell: Shell) -> None:
     given = {"folder": "results", "baseline": "baseline.equipoise"}
     without = shell.step("Gate", **given).stdout.split()
