@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from equipoise.schema import Status
 def test_a_session_is_started_stopped_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
     model = Recorder()
-    limits = {"concurrency": 1, "max_requests": 100}
+    limits: dict[str, Any] = {"concurrency": 1, "max_requests": 100}
     session = equipoise.start(model, probes=["jobs_lum"], out=path, **limits)
     assert session.path == path
     assert session.model_name == "answering.Recorder"
@@ -70,8 +71,8 @@ def test_an_estimate_counts_prompts_attempts_and_tokens() -> None:
 
 
 def test_an_estimate_has_money_and_time() -> None:
-    words = {"price": "1,2", "concurrency": 10}
-    taken = equipoise.estimate("openai/gpt-4o-mini", probes=["jobs_lum"], **words)
+    options: dict[str, Any] = {"price": "1,2", "concurrency": 10}
+    taken = equipoise.estimate("openai/gpt-4o-mini", probes=["jobs_lum"], **options)
     prompts = taken.total("prompt_tokens")
     answers = taken.total("completion_tokens")
     assert taken.cost == pytest.approx((prompts + 2 * answers) / 1e6)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -230,8 +231,8 @@ def test_an_old_file_survives_a_plan_that_fails_half_way(
 ) -> None:
     prompts_of = Plan.batches
 
-    def fail_after_the_first(plan: Plan, *sizes: int) -> Iterator[pl.DataFrame]:
-        yield next(prompts_of(plan, *sizes))
+    def fail_after_the_first(plan: Plan, *options: Any) -> Iterator[pl.DataFrame]:
+        yield next(prompts_of(plan, *options))
         raise InputError("Two prompts have the same id.")
 
     monkeypatch.setattr(Plan, "batches", fail_after_the_first)

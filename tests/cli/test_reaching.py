@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,7 @@ def test_the_library_resumes_with_headers_and_a_key_command(command: Command) ->
         header = f"X-A={SECRET}"
         assert command(*words(server, "--header", header, "--max-requests", "2")).code == 4
         key_command = f"{sys.executable} -c 'print(\"k\" * 20)'"
-        access = {"headers": {"X-A": SECRET}, "key_command": key_command}
+        access: dict[str, Any] = {"headers": {"X-A": SECRET}, "key_command": key_command}
         assert equipoise.resume("run.equipoise", **access).ask().complete
         sent = server.received[-1].headers
     assert sent["Authorization"] == "Bearer " + "k" * 20
