@@ -290,9 +290,9 @@ def test_what_is_not_computable_is_null_in_every_form() -> None:
 
 def test_a_result_reads_well(result: Result) -> None:
     shown = repr(result)
-    assert shown.startswith("jobs_lum v2: 339 of 339 attempts ")
+    assert shown.startswith("jobs_lum v2: 339 of 339 attempts measured\n")
     assert "masculine_rate" in shown
-    assert f"{result.metrics['masculine_rate'].value:.3f}" in shown
+    assert f"{result.metrics['masculine_rate'].value:+.3f} [" in shown
 
 
 def test_a_notebook_shows_what_a_terminal_shows(result: Result) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,16 @@ def test_a_session_of_a_probe_that_is_not_installed_is_resumed_with_it(tmp_path:
         equipoise.resume(path, model=answer).ask()
     run = equipoise.resume(path, model=answer, probes=[NOT_INSTALLED]).ask()
     assert run.result("my_jobs").metrics["masculine_rate"].n == 30
+
+
+def test_a_session_can_be_asked_in_a_running_event_loop(tmp_path: Path) -> None:
+    async def ask() -> Run:
+        path = tmp_path / "run.equipoise"
+        return equipoise.start(answer, probes="jobs_lum", out=path, sample=10).ask()
+
+    run = asyncio.run(ask())
+    assert run.complete
+    assert run.counts.planned == 10
 
 
 def test_a_run_is_resumed_with_its_own_model_only(tmp_path: Path) -> None:

@@ -178,27 +178,32 @@ def test_an_address_where_nothing_listens_ends_the_run(keyed: Command) -> None:
     assert "equipoise resume run.equipoise" in done.err
 
 
-@pytest.mark.fault("E12", "E13", "E20")
-@pytest.mark.parametrize(
-    ("fault", "column"),
-    [
-        (Fault.LENGTH, None),
-        (Fault.ODD_FINISH, "finish_reason"),
-        (Fault.OTHER_MODEL, "served_model"),
-    ],
-)
-def test_answers_that_are_odd_are_measured_and_what_is_odd_is_said_once(
+@pytest.mark.fault("E12")
+def test_truncated_answers_are_measured(keyed: Command) -> None:
+    with FaultyServer(always(Fault.LENGTH)) as server:
+        done = keyed(*run_command(server))
+    assert done.code == 0
+    assert Run.open("run.equipoise").counts[Status.TRUNCATED] == PROMPTS
+    assert f"{PROMPTS} truncated" in done.out
+
+
+ODD = [
+    pytest.param(Fault.ODD_FINISH, "finish_reason", marks=pytest.mark.fault("E13")),
+    pytest.param(Fault.OTHER_MODEL, "served_model", marks=pytest.mark.fault("E20")),
+]
+
+
+@pytest.mark.parametrize(("fault", "column"), ODD)
+def test_what_is_odd_about_answers_is_recorded_and_said_once(
     keyed: Command,
     fault: Fault,
-    column: str | None,
+    column: str,
 ) -> None:
     with FaultyServer(always(fault)) as server:
         done = keyed(*run_command(server))
     assert done.code == 0
-    if column is None:
-        assert f"{PROMPTS} truncated" in done.out
-        return
     [value] = Run.open("run.equipoise").attempts()[column].unique()
+    assert value not in ("stop", "test")
     assert done.err.count(str(value)) == 1
     assert str(value) in keyed("show", "run.equipoise").out
 
@@ -335,12 +340,22 @@ def test_a_key_that_the_endpoint_repeats_reaches_no_file_and_no_message(
 
 
 @pytest.mark.fault("S5")
-def test_a_password_in_the_address_is_not_kept(keyed: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("behaviour", "code"),
+    [(sealed, 0), (for_one_prompt(Fault.ECHO_500), 3)],
+    ids=["answers", "echoes"],
+)
+def test_a_password_in_the_address_is_not_kept(
+    keyed: Command,
+    behaviour: Behaviour,
+    code: int,
+    tmp_path: Path,
+) -> None:
     secret = "hunter2-canary-value"
-    with FaultyServer() as server:
+    with FaultyServer(behaviour) as server:
         url = server.url.replace("http://", f"http://user:{secret}@")
-        done = keyed(*run_command(server, "--base-url", url))
-    assert done.code == 0, done.err
+        done = keyed(*run_command(server, "--base-url", url, "--tries", "1"))
+    assert done.code == code, done.err
     files = list(tmp_path.rglob("*.equipoise*"))
     assert files
     texts = [done.out, done.err, *(path.read_bytes().decode("latin-1") for path in files)]

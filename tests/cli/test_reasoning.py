@@ -73,6 +73,8 @@ def test_empty_answers_say_why(command: Command) -> None:
     assert told in first.out
     assert "equipoise resume run.equipoise --retry empty --max-tokens 16384" in first.out
     assert "· complete ·" not in first.out
+    assert "1 of 12 without an answer: 1 empty" in first.out
+    assert "enable_thinking" in first.out, "what makes most models of this provider reason less"
     again = "again: equipoise resume run.equipoise --retry empty --max-tokens 16384\n"
     assert first.err.endswith(again)
     assert json.loads(output(command("show", "run.equipoise", "--json")))["complete"] is False
