@@ -40,6 +40,14 @@ def check_metrics(metrics: dict[str, Any], probe: str) -> None:
         assert all(name.endswith(tuple(names)) for name in of_groups)
 
 
+def check_marks(marks: dict[str, Any], probe: str) -> None:
+    """A mark is certain, or has a range of letters."""
+    assert set(marks) == {metric.name for metric in PROBES[probe].metrics if metric.bands}
+    for mark in marks.values():
+        assert (mark["mark"] is None) == mark["undecided"]
+        assert mark["undecided"] or mark["best"] <= mark["mark"] <= mark["worst"]
+
+
 def check_coverage(coverage: dict[str, dict[str, int]], probe: str) -> None:
     """Every attempt is counted once, in all and in its arm."""
     arms = PROBES[probe].arms
@@ -71,18 +79,8 @@ def test_answers_to_the_prompts_of_a_probe_are_scored(probe: str, command: Comma
     assert result["parameters"]["sample"] == SIZE
     assert result["parameters"]["seed"] == 3
     check_metrics(result["metrics"], probe)
+    check_marks(result["marks"], probe)
     check_coverage(result["coverage"], probe)
-
-
-@pytest.mark.parametrize("probe", PROBES)
-def test_a_mark_is_certain_or_has_a_range(probe: str, command: Command) -> None:
-    rows = [{"id": key, "answer": answer} for key, answer in simulate_sample(probe).items()]
-    words = ("--probe", probe, *SAMPLE, *corpus_words(probe), "--json")
-    result = json.loads(output(command("score", write_lines("answers.jsonl", rows), *words)))
-    assert set(result["marks"]) == {metric.name for metric in PROBES[probe].metrics if metric.bands}
-    for mark in result["marks"].values():
-        assert (mark["mark"] is None) == mark["undecided"]
-        assert mark["undecided"] or mark["best"] <= mark["mark"] <= mark["worst"]
 
 
 @pytest.mark.parametrize("probe", PROBES)

@@ -46,19 +46,10 @@ def shell(
     return done
 
 
-READERS = [(GATE, "head -1", 7), (EXPORT, "true", 0)]
-
-
 @pytest.mark.fault("P15")
-@pytest.mark.parametrize(("words", "reader", "code"), READERS, ids=["gate", "export"])
-def test_a_reader_that_goes_away_changes_no_exit_code(
-    words: str,
-    reader: str,
-    code: int,
-    small: Path,
-) -> None:
-    line = f"equipoise {words} | {reader} >/dev/null; exit ${{PIPESTATUS[0]}}"
-    assert shell(small.parent, line).returncode == code
+def test_a_reader_that_goes_away_changes_no_exit_code(small: Path) -> None:
+    line = f"equipoise {GATE} | head -1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    assert shell(small.parent, line).returncode == 7
 
 
 @pytest.mark.fault("P15")
@@ -166,12 +157,6 @@ def test_what_an_encoding_lacks_is_written_in_another_way(
     done = shell(small.parent, "equipoise show run.equipoise --all", **environ)
     assert done.returncode == 0, done.stderr.decode()
     assert b"jobs_lum v2 " + dot + b" Characters by occupation" in done.stdout
-
-
-@pytest.mark.fault("P17")
-def test_a_verdict_does_not_depend_on_the_encoding(small: Path) -> None:
-    done = shell(small.parent, f"equipoise {GATE}", PYTHONIOENCODING="ascii:strict")
-    assert done.returncode == 7, done.stderr.decode()
 
 
 @pytest.mark.fault("P17")
