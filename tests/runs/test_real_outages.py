@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from equipoise.runs.file.store import RunFile
 from equipoise.runs.spec import RunSpec
 from equipoise.schema import Status
 from runs.fakes import create, plan
+from runs.killable import LONGEST_WAIT, HeldAnswers, start, wait_until
 from serving.faults import Fault
 from serving.faulty import Behaviour, FaultyServer, sealed
 
@@ -86,3 +89,24 @@ def test_a_prompt_that_always_fails_ends_as_its_own_failure(path: Path, fault: F
     with FaultyServer(lambda prompt, nth: fault if "Prompt 5 " in prompt else sealed(prompt)) as server:
         assert ask(path, server, 60) == {Status.OK: 59, Status.HTTP_ERROR: 1}
         assert server.requests["Prompt 5 of alpha."] == RunSpec().tries
+
+
+@pytest.mark.fault("P20")
+def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -> None:
+    create(path, plan(size=60)).close()
+    answers = HeldAnswers()
+    with FaultyServer(answers) as server:
+        child = start(path, server, "--deadline=1.5", "--concurrency=4")
+        try:
+            wait_until(lambda: server.total >= 10)
+            answers.may_answer.clear()
+            wait_until(lambda: answers.held >= 4)
+            child.send_signal(signal.SIGSTOP)
+            time.sleep(3.0)  # longer than the deadline, which is what this is about
+            answers.may_answer.set()
+        finally:
+            child.send_signal(signal.SIGCONT)
+        _, err = child.communicate(timeout=LONGEST_WAIT)
+    assert child.returncode == 0, err
+    with RunReader.open(path) as run:
+        assert run.counts()[Status.OK] == 60
