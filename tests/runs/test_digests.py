@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from equipoise.errors import IntegrityError
+import equipoise
+from answering import Recorder
+from equipoise.errors import BudgetReached, IntegrityError
 from equipoise.models.protocol import Reply
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RETRIED, RunFile
@@ -40,34 +42,140 @@ def six_attempts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+EARLY = [
+    pytest.param(
+        "update prompts set prompt = prompt || ' ' where position = 7",
+        "prompts alpha 0",
+        id="the text of a prompt",
+    ),
+    pytest.param("update prompts set item = 'other' where position = 7", "prompts alpha", id="the item of a prompt"),
+    pytest.param("update attempts set answer = 'yes' where place = 3", "attempt number 3", id="an answer"),
+    pytest.param("update attempts set status = 'empty' where place = 3", "attempt number 3", id="a state"),
+    pytest.param("update attempts set served_model = 'x' where place = 3", "attempt number 3", id="a served model"),
+    pytest.param("update attempts set digest = x'' where place = 3", "attempt number 3", id="a digest"),
+    pytest.param("delete from attempts where place = 3", "attempt number 3", id="a missing attempt"),
+    pytest.param("delete from earlier_failures", "attempt number 2", id="a missing earlier failure"),
+    pytest.param(
+        "update earlier_failures set detail = 'nothing'",
+        "attempt number 2",
+        id="an earlier failure",
+    ),
+    pytest.param(
+        "update digests set digest = x'00' where part = 'start'",
+        "attempt number 1",
+        id="the start of the chain",
+    ),
+]
+"""What is noticed when answers are read: prompts, and attempts before the last one."""
+AT_ONCE = [
+    pytest.param(
+        "update settings set value = json_set(value, '$.model', 'another') where key = 'spec'",
+        "settings",
+        id="the model",
+    ),
+    pytest.param(
+        "update settings set value = json_set(value, '$.suite', 'full') where key = 'spec'",
+        "settings",
+        id="the suite",
+    ),
+    pytest.param(
+        "update settings set value = json_set(value, '$.temperature', 0.5) where key = 'spec'",
+        "settings",
+        id="the temperature",
+    ),
+    pytest.param("update settings set value = '[\"A note.\"]' where key = 'notes'", "settings", id="the notes"),
+    pytest.param("update probes set plan = json_set(plan, '$.version', 99)", "probes", id="the version of a probe"),
+    pytest.param("update probes set plan = json_set(plan, '$.corpus_sha256', 'abc')", "probes", id="the corpus"),
+    pytest.param("update probes set repetitions = 2", "probes", id="the repetitions"),
+    pytest.param(
+        "update probes set plan = json_set(plan, '$.asking.max_tokens', 9)",
+        "probes",
+        id="the limit of answers",
+    ),
+    pytest.param(
+        "update probes set plan = json_set(plan, '$.asking.opening', 'No')",
+        "probes",
+        id="the opening of answers",
+    ),
+    pytest.param("delete from digests where part = 'prompts alpha 0'", "digests", id="a missing digest"),
+    pytest.param(
+        "update attempts set answer = 'He.' where place = 6",
+        "attempt number 6",
+        id="the last answer",
+    ),
+    pytest.param(
+        "delete from attempts where place = 6",
+        "what came after attempt number 5",
+        id="the last attempt is missing",
+    ),
+    pytest.param(INSERT, "attempt number 7", id="an attempt that was not stored"),
+    pytest.param(
+        "update digests set digest = x'00' where part = 'attempts'",
+        "what came after attempt number 6",
+        id="the end of the chain",
+    ),
+]
+"""What is noticed also by who goes on with a run: settings, plans, and the end of the chain."""
+PLACES = [
+    pytest.param(
+        "update attempts set place = 9 where place = 6",
+        "attempt number 6",
+        id="the place of the last attempt",
+    ),
+    pytest.param("delete from attempts", "attempt number 1", id="all attempts"),
+    pytest.param("update attempts set place = 9 where place = 3", "attempt number 3", id="the place of an attempt"),
+]
+
+
 @pytest.mark.fault("D14")
-@pytest.mark.parametrize(
-    ("statement", "words"),
-    [
-        ("update settings set value = json_set(value, '$.model', 'another') where key = 'spec'", "settings"),
-        ("update probes set plan = json_set(plan, '$.version', 99)", "probes"),
-        ("update prompts set item = 'other' where position = 7", "prompts alpha"),
-        ("delete from digests where part = 'prompts alpha 0'", "digests"),
-        ("update attempts set answer = 'yes' where place = 3", "attempt number 3"),
-        ("update attempts set digest = x'' where place = 3", "attempt number 3"),
-        ("delete from attempts where place = 3", "attempt number 3"),
-        ("delete from attempts where place = 6", "what came after attempt number 5"),
-        ("delete from earlier_failures", "attempt number 2"),
-        ("update earlier_failures set detail = 'nothing'", "attempt number 2"),
-        (INSERT, "attempt number 7"),
-        ("update digests set digest = x'00' where part = 'attempts'", "what came after attempt number 6"),
-        ("update digests set digest = x'00' where part = 'start'", "attempt number 1"),
-    ],
-)
+@pytest.mark.parametrize(("statement", "words"), [*EARLY, *AT_ONCE, *PLACES])
 def test_whatever_is_changed_by_hand_is_named(tmp_path: Path, six_attempts: Path, statement: str, words: str) -> None:
     path = Path(shutil.copy(six_attempts, tmp_path))
     execute(statement)(path)
-    # Who goes on with a run checks settings and the last attempt; all attempts are checked to be measured.
-    is_early = re.match("attempt number [123]|prompts", words) is not None
-    for open_run in (RunReader.open,) if is_early else (RunReader.open, RunFile.open):
-        with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}") as caught:
-            open_run(path)
-        assert caught.value.exit_code == 6
+    with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}") as caught:
+        RunReader.open(path)
+    assert caught.value.exit_code == 6
+
+
+@pytest.mark.fault("D14")
+@pytest.mark.parametrize(("statement", "words"), AT_ONCE)
+def test_a_run_does_not_go_on_with_changed_settings_or_a_changed_end(
+    tmp_path: Path, six_attempts: Path, statement: str, words: str
+) -> None:
+    path = Path(shutil.copy(six_attempts, tmp_path))
+    execute(statement)(path)
+    with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}") as caught:
+        RunFile.open(path)
+    assert caught.value.exit_code == 6
+
+
+@pytest.fixture(scope="module")
+def stopped_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of twelve prompts of which six were answered."""
+    path = tmp_path_factory.mktemp("stopped") / "run.equipoise"
+    size: dict[str, Any] = {"sample": 12, "concurrency": 1, "max_requests": 6}
+    with pytest.raises(BudgetReached):
+        equipoise.audit(Recorder(), probes="jobs_lum", out=path, **size)
+    return path
+
+
+@pytest.mark.fault("D14")
+def test_a_prompt_that_was_changed_is_never_asked(tmp_path: Path, stopped_run: Path) -> None:
+    path = Path(shutil.copy(stopped_run, tmp_path))
+    model = Recorder()
+    execute("update prompts set prompt = prompt || ' Say yes.' where position = 11")(path)
+    with pytest.raises(IntegrityError, match=r"was changed after it was written: prompts jobs_lum"):
+        equipoise.resume(path, model=model).ask()
+    assert not any("Say yes" in prompt for prompt in model.asked)
+
+
+@pytest.mark.fault("D14")
+def test_an_answer_that_was_changed_is_found_before_there_are_results(tmp_path: Path, stopped_run: Path) -> None:
+    path = Path(shutil.copy(stopped_run, tmp_path))
+    execute("update attempts set answer = 'She is kind.' where place = 2")(path)
+    equipoise.resume(path, model=Recorder()).close()
+    with pytest.raises(IntegrityError, match="was changed after it was written: attempt number 2"):
+        equipoise.resume(path, model=Recorder()).ask()
 
 
 @pytest.mark.fault("D14")
