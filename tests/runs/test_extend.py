@@ -41,6 +41,7 @@ def ask(model: Any, path: Path, **given: Any) -> Run:
     [
         ({"sample": 24}, {"sample": 60}, {"sample": 60}, 36),
         ({"sample": 24}, {"repeat": 3}, {"sample": 24, "repeat": 3}, 48),
+        ({"sample": 24, "repeat": 2}, {"sample": 30}, {"sample": 30, "repeat": 2}, 12),
         ({"suite": "quick"}, {"suite": "ci"}, {"suite": "ci"}, None),
     ],
 )
@@ -140,3 +141,17 @@ def test_only_what_is_missing_is_estimated_and_a_no_changes_nothing(tmp_path: Pa
         equipoise.extend(path, sample=60, confirm=refuse)
     assert told[0].total("attempts") == 36
     assert path.read_bytes() == before
+
+
+def test_runs_of_different_samples_are_compared_on_what_both_asked(tmp_path: Path) -> None:
+    small = ask(Model(), tmp_path / "small.equipoise", sample=40)
+    large = ask(Model(), tmp_path / "large.equipoise", sample=90)
+    [probe] = equipoise.compare(small, large).probes.values()
+    assert (probe.items, probe.prompts) == (40, 40)
+
+
+def test_runs_of_different_seeds_are_not_compared(tmp_path: Path) -> None:
+    small = ask(Model(), tmp_path / "small.equipoise", sample=40)
+    other = ask(Model(), tmp_path / "other.equipoise", sample=40, seed=7)
+    with pytest.raises(InputError, match="seed is"):
+        equipoise.compare(small, other)
