@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -178,23 +179,42 @@ def test_an_answer_that_was_changed_is_found_before_there_are_results(tmp_path: 
         equipoise.resume(path, model=Recorder()).ask()
 
 
-@pytest.mark.fault("D14")
-def test_a_changed_prompt_is_refused_before_it_is_asked_or_read(tmp_path: Path) -> None:
-    path, model = tmp_path / "run.db", answering()
+@pytest.fixture(scope="module")
+def three_blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of 2,500 prompts, whose digests cover a thousand each; one was answered, and one of the last changed."""
+    path = tmp_path_factory.mktemp("blocks") / "run.db"
     with create(path, plan(size=2_500)) as run:
         run.store([finish(next(run.pending()))])
     execute("update prompts set prompt = 'Changed.' where position = 2200")(path)
+    return path
+
+
+@pytest.mark.fault("D14")
+def test_prompts_before_a_changed_one_are_asked_and_it_is_not(tmp_path: Path, three_blocks: Path) -> None:
+    path = Path(shutil.copy(three_blocks, tmp_path))
+    model = answering()
     with RunFile.open(path) as run:
         with pytest.raises(IntegrityError, match="changed after it was written: prompts alpha 2"):
             run_to_end(make_pump(run, model).run())
         assert run.counts()[Status.OK] == 1 + model.requests == 1_001, "pages before it are asked"
-        with pytest.raises(IntegrityError, match="prompts alpha"):
-            prompts_of(run)
+    assert "Changed." not in model.asked
+
+
+@pytest.mark.fault("D14")
+def test_a_changed_prompt_is_refused_before_it_is_read(tmp_path: Path, three_blocks: Path) -> None:
+    path = Path(shutil.copy(three_blocks, tmp_path))
+    with RunFile.open(path) as run, pytest.raises(IntegrityError, match="prompts alpha"):
+        prompts_of(run)
     with pytest.raises(IntegrityError, match="prompts alpha"):
         RunReader.open(path)
+
+
+@pytest.mark.fault("D14")
+def test_a_changed_prompt_does_not_test_whether_the_endpoint_works(tmp_path: Path, three_blocks: Path) -> None:
+    path = Path(shutil.copy(three_blocks, tmp_path))
     execute("update prompts set prompt = 'Changed.'")(path)
     with RunFile.open(path) as run, pytest.raises(IntegrityError, match="prompts alpha"):
-        run.answered()  # which tests whether the endpoint works
+        run.answered()
 
 
 @pytest.mark.fault("D14")
@@ -228,24 +248,42 @@ def test_the_digests_are_those_of_the_documentation(six_attempts: Path) -> None:
         }
 
 
-@pytest.mark.fault("D15")
-def test_failures_that_are_asked_again_are_kept_and_the_counts_add_up(tmp_path: Path) -> None:
+@pytest.fixture
+def failed(tmp_path: Path) -> Iterator[RunFile]:
+    """A run of ten prompts of which one half failed and the answers to the other half were empty, in turn."""
     with create(tmp_path / "run.db") as run:
-        pending = list(run.pending())
         failures = [Reply(status=Status.HTTP_ERROR, detail="503"), Reply(status=Status.EMPTY, prompt_tokens=5)]
-        run.store(finish(each, failures[index % 2]) for index, each in enumerate(pending))
-        for wrong in (Status.OK, Status.TRUNCATED, Status.PENDING):
-            with pytest.raises(AssertionError, match="never asked again"):
-                run.ask_again([Status.EMPTY, wrong])
-        assert run.ask_again([Status.HTTP_ERROR]) == 5
-        assert run.counts()[Status.PENDING] == run.counts()[Status.EMPTY] == 5
-        assert list(run.pending()) == pending[::2]
-        assert run.store(map(finish, run.pending())) == 5
-        assert run.ask_again(RETRIED) == 5
-        assert run.usage() == (25, 0), "what was paid for counts"
-        assert run.store(map(finish, run.pending())) == 5
-        assert run.counts()[Status.OK] == sum(run.counts().values()) == 10
-    with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
+        run.store(finish(each, failures[index % 2]) for index, each in enumerate(run.pending()))
+        yield run
+
+
+@pytest.mark.fault("D15")
+@pytest.mark.parametrize("wrong", [Status.OK, Status.TRUNCATED, Status.PENDING])
+def test_an_answer_is_never_asked_again(failed: RunFile, wrong: Status) -> None:
+    with pytest.raises(AssertionError, match="never asked again"):
+        failed.ask_again([Status.EMPTY, wrong])
+    assert failed.counts()[Status.EMPTY] == 5
+
+
+@pytest.mark.fault("D15")
+def test_failures_that_are_asked_again_are_pending_and_the_others_stay(failed: RunFile) -> None:
+    assert failed.ask_again([Status.HTTP_ERROR]) == 5
+    assert failed.counts()[Status.PENDING] == failed.counts()[Status.EMPTY] == 5
+    again = [pending.text for pending in failed.pending()]
+    assert again == [f"Prompt {number} of alpha." for number in range(0, 10, 2)]
+
+
+@pytest.mark.fault("D15")
+def test_failures_that_were_asked_again_are_kept_and_what_was_paid_for_counts(failed: RunFile) -> None:
+    assert failed.ask_again([Status.HTTP_ERROR]) == 5
+    assert failed.store(map(finish, failed.pending())) == 5
+    assert failed.ask_again(RETRIED) == 5
+    assert failed.usage() == (25, 0), "what was paid for counts"
+    assert failed.store(map(finish, failed.pending())) == 5
+    assert failed.counts()[Status.OK] == sum(failed.counts().values()) == 10
+    with closing(sqlite3.connect(failed.path)) as connection:
         kept = connection.execute("select place, status, detail from earlier_failures").fetchall()
-    assert kept == [(n, *(("empty", None) if n % 2 == 0 else ("http_error", "503"))) for n in range(1, 11)]
-    RunReader.open(tmp_path / "run.db").close()
+    http_error = ("http_error", "503")
+    empty = ("empty", None)
+    assert kept == [(place, *(http_error if place % 2 else empty)) for place in range(1, 11)]
+    RunReader.open(failed.path).close()

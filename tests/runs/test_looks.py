@@ -58,15 +58,26 @@ class Counting:
         return self._answer(prompt)  # type: ignore[operator, no-any-return]
 
 
-def test_looks_double_up_to_all_items() -> None:
-    assert look_sizes(5_000) == [313, 625, 1_250, 2_500, 5_000]
-    assert look_sizes(339) == [22, 43, 85, 170, 339]
-    assert look_sizes(50) == [25, 50]
-    assert look_sizes(12) == [12]
+@pytest.mark.parametrize(
+    ("items", "sizes"),
+    [(5_000, [313, 625, 1_250, 2_500, 5_000]), (339, [22, 43, 85, 170, 339]), (50, [25, 50]), (12, [12])],
+)
+def test_looks_double_up_to_all_items(items: int, sizes: list[int]) -> None:
+    assert look_sizes(items) == sizes
+
+
+def test_all_looks_together_are_wrong_in_five_percent() -> None:
     assert sum(SPENT) == pytest.approx(0.05)
     sizes = look_sizes(339)
     assert [look_level(sizes, size) for size in sizes] == [1 - error for error in SPENT]
+
+
+def test_the_last_look_has_the_level_of_the_last_of_five() -> None:
     assert look_level([25, 50], 50) == look_level([12], 12) == 0.98
+
+
+def test_looks_are_numbered_by_their_sizes() -> None:
+    sizes = look_sizes(339)
     assert [look_number(sizes, items) for items in (22, 43, 339)] == [1, 2, 5]
 
 

@@ -141,12 +141,20 @@ def test_a_new_run_is_not_written_beside_the_journal_of_an_old_one(tmp_path: Pat
 
 @pytest.mark.fault("P6")
 @pytest.mark.fault("U5")
-def test_a_path_that_cannot_be_written_is_refused_before_asking(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("none/run.db", id="a folder that is not there"),
+        pytest.param("file/run.db", id="a file instead of a folder"),
+        pytest.param("x" * 300, id="too long a name"),
+        pytest.param("/proc/run", id="a file system that takes no files"),
+    ],
+)
+def test_a_path_that_cannot_be_written_is_refused_before_asking(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
-    for path in (tmp_path / "none" / "run.db", tmp_path / "file" / "run.db", tmp_path / ("x" * 300), Path("/proc/run")):
-        with pytest.raises(StorageError, match="cannot be written to") as caught:
-            create(path)
-        assert caught.value.exit_code == 5
+    with pytest.raises(StorageError, match="cannot be written to") as caught:
+        create(tmp_path / name)
+    assert caught.value.exit_code == 5
     assert names_in(tmp_path) == ["file"]
 
 
@@ -194,12 +202,21 @@ def test_a_run_in_a_read_only_folder_is_read_and_not_resumed(tmp_path: Path) -> 
 
 
 def test_too_little_free_space_is_refused_before_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "RESERVE", 2**62)
+    with pytest.raises(StorageError, match="Make room first") as caught:
+        create(tmp_path / "run.db")
+    assert caught.value.exit_code == 5
+
+
+def test_a_run_for_which_there_is_too_little_space_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(tmp_path / "run.db").close()
     with monkeypatch.context() as little:
         little.setattr(store, "RESERVE", 2**62)
-        for open_run in (create, RunFile.open):
-            with pytest.raises(StorageError, match="Make room first") as caught:
-                open_run(tmp_path / "run.db")
-            assert caught.value.exit_code == 5
+        with pytest.raises(StorageError, match="Make room first") as caught:
+            RunFile.open(tmp_path / "run.db")
+        assert caught.value.exit_code == 5
     assert names_in(tmp_path) == ["run.db"]
     with RunFile.open(tmp_path / "run.db") as run:
         assert run.counts()[Status.PENDING] == 10

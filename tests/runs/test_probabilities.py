@@ -226,8 +226,14 @@ def test_a_choice_between_translations_is_read_from_its_letter(tmp_path: Path) -
     assert run.planned["gest_translation"].asking.opening == "("
     assert metrics["masculine_rate"].value == pytest.approx(0.5)
     assert metrics["neither_mass"].value == pytest.approx(0.1, abs=1e-6)
+
+
+def test_written_translations_cannot_be_read_from_probabilities(tmp_path: Path) -> None:
+    model = Fake(deciding)
     with pytest.raises(InputError, match="design=choose"):
-        start(model, probes=["gest_translation"], out=tmp_path / "two", corpus="sentences", probabilities=True)
+        start(model, probes=["gest_translation"], out=tmp_path / "run", corpus="sentences", probabilities=True)
+    assert model.requests == 0
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.fault("L8")
