@@ -58,9 +58,10 @@ def down(fault: Fault, requests: range) -> Behaviour:
 @pytest.mark.parametrize("fault", [Fault.SERVER_500, Fault.HTML_502, Fault.RESET, Fault.HANG_UP])
 @pytest.mark.parametrize(
     "requests",
-    [pytest.param(range(12), id="from the start"), pytest.param(range(20, 50), id="later")],
+    [pytest.param(range(30), id="from the start"), pytest.param(range(20, 50), id="later")],
 )
 def test_an_outage_of_a_server_makes_no_attempt_fail(path: Path, fault: Fault, requests: range) -> None:
+    """It outlasts all tries of the four attempts that are under way when it begins."""
     with FaultyServer(down(fault, requests)) as server:
         assert ask(path, server, 100) == {Status.OK: 100}
         assert server.total <= 100 + len(requests) + 10, "little is asked twice"
