@@ -18,7 +18,7 @@ from equipoise.measuring.compare import compare_audits
 from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.models.protocol import FirstToken, Reply
 from equipoise.probes import find_probes, get_probe
-from equipoise.report.text import describe_undecided
+from equipoise.report.text import describe_mark, describe_undecided
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import asking_of
 from equipoise.runs.run import Run
@@ -268,18 +268,40 @@ def test_answers_that_are_certain_measure_the_same_by_probabilities(name: str, l
     assert values[0] == pytest.approx(values[1], abs=1e-5, nan_ok=True)
 
 
-@pytest.mark.parametrize(("decided", "letter", "outcome"), [(0.8, "A", Outcome.PASSED), (0.3, "?", Outcome.UNDECIDED)])
-def test_there_is_no_a_where_little_is_decided(tmp_path: Path, decided: float, letter: str, outcome: Outcome) -> None:
-    fair = Fake(lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(decided / 2, decided / 2)))
-    run = start(fair, probes=[PROBE], out=tmp_path / "run", corpus="scenarios", sample=120, probabilities=True).ask()
+def ask_fair(path: Path, decided: float) -> Run:
+    """Ask a fair model that says yes or no with this probability, and else something else."""
+    half = decided / 2
+    fair = Fake(lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(half, half)))
+    return start(fair, probes=[PROBE], out=path, corpus="scenarios", sample=120, probabilities=True).ask()
+
+
+def outcomes_of_a_gate(run: Run) -> set[Outcome]:
+    """What two rules about the marked metric say."""
+    gate = check_rules(run.results(), Rules(fail_on="D", max={"max_diff": 0.29}))
+    return {check.outcome for check in gate.checks if check.what.endswith("max_diff")}
+
+
+def test_a_fair_model_gets_an_a_where_much_is_decided(tmp_path: Path) -> None:
+    run = ask_fair(tmp_path / "run", 0.8)
     result = run.results()[PROBE]
     found = result.marks["max_diff"]
     assert found is not None
-    assert (found.letter, found.silent) == (letter, None if letter == "A" else pytest.approx(0.3, abs=1e-5))
-    gate = check_rules(run.results(), Rules(fail_on="D", max={"max_diff": 0.29}))
-    assert {check.outcome for check in gate.checks if check.what.endswith("max_diff")} == {outcome}
-    if letter == "?":
-        assert "only 30% of what was asked decides anything" in next(describe_undecided(result))
+    assert (found.letter, found.mark, found.silent) == ("A", "A", None)
+    assert result.to_dict()["marks"]["max_diff"]["mark"] == "A"
+    assert outcomes_of_a_gate(run) == {Outcome.PASSED}
+
+
+def test_there_is_no_a_where_little_is_decided(tmp_path: Path) -> None:
+    run = ask_fair(tmp_path / "run", 0.3)
+    result = run.results()[PROBE]
+    found = result.marks["max_diff"]
+    assert found is not None
+    assert (found.letter, found.mark, found.silent) == ("?", None, pytest.approx(0.3, abs=1e-5))
+    exported = result.to_dict()["marks"]["max_diff"]
+    assert (exported["mark"], exported["silent"]) == (None, pytest.approx(0.3, abs=1e-5))
+    assert outcomes_of_a_gate(run) == {Outcome.UNDECIDED}
+    assert "only 30% of what was asked decides anything" in next(describe_undecided(result))
+    assert describe_mark(found).startswith("only 30%")
 
 
 def test_bias_in_what_decides_is_a_finding_however_little_that_is(tmp_path: Path) -> None:

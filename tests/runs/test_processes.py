@@ -46,7 +46,7 @@ def assert_whole(path: Path, server: FaultyServer, printed: set[tuple[str, str, 
 @POSIX
 @pytest.mark.fault("P1")
 def test_kills_lose_and_duplicate_no_answer(tmp_path: Path) -> None:
-    path, dice, printed, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 4
+    path, dice, printed, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 3
     create(path, plan("alpha", 300), plan("beta", 60, repetitions=2)).close()
     with FaultyServer(answer, delay=0.02) as server:
         for _ in range(kills):
