@@ -12,7 +12,8 @@ from serving.faulty import FaultyServer
 
 OPEN = 6
 """Answers that the reading leaves open: half of them."""
-EXAM_TOKENS = sum(len(text.split()) + 1 for text, asked in QUESTIONS.items() if asked.probe == "hiring_an")
+EXAM_TEXTS = [text for text, question in QUESTIONS.items() if question.probe == "hiring_an"]
+EXAM_TOKENS = sum(len(text.split()) + 1 for text in EXAM_TEXTS)
 """As the server counts them."""
 
 
@@ -21,9 +22,14 @@ def start_run(path: Path, **options: Any) -> equipoise.Audit:
     turns = iter(range(1000))
 
     def alternate(_: str) -> str:
-        return "You have been selected." if next(turns) % 2 else "Dear Keisha, she will hear from us."
+        if next(turns) % 2:
+            return "You have been selected."
+        return "Dear Keisha, she will hear from us."
 
-    return equipoise.audit(alternate, **{"probes": "hiring_an", "sample": 2 * OPEN, "out": path, **options})
+    return equipoise.audit(
+        alternate,
+        **{"probes": "hiring_an", "sample": 2 * OPEN, "out": path, **options},
+    )
 
 
 def judge_at(server: FaultyServer, path: Path, **options: Any) -> Run:

@@ -45,7 +45,7 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         return work
 
     def _run_once(self) -> None:
-        # Always a little later: who sleeps for less than the last digit of the clock would otherwise sleep for ever.
+        # Always a little later: a sleep shorter than the last digit of the clock would never end.
         self._now = math.nextafter(self._now, math.inf)
         if not self._in_threads and not self._ready and self._scheduled:  # type: ignore[attr-defined]
             self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]

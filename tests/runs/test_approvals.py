@@ -71,7 +71,12 @@ THERE, AWS = {"base_url": "THERE"}, {"key_variable": "AWS_SECRET_ACCESS_KEY"}
             THERE | {"model": "custom/m", "key_variable": "OPENAI_API_KEY"}, {}, "OPENAI_API_KEY", id="another provider"
         ),
         pytest.param(THERE, {"key_variable": "OPENAI_API_KEY"}, "OPENAI_API_KEY", id="only the variable is typed"),
-        pytest.param(THERE, {"allow_insecure": True}, "OPENAI_API_KEY", id="only that it may be unencrypted is typed"),
+        pytest.param(
+            THERE,
+            {"allow_insecure": True},
+            "OPENAI_API_KEY",
+            id="only that it may be unencrypted is typed",
+        ),
         pytest.param(
             THERE | {"allow_insecure": True},
             {},
@@ -160,19 +165,27 @@ def test_a_run_that_was_started_here_is_resumed_without_questions(tmp_path: Path
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
 
 
-def test_a_variable_that_was_typed_here_is_approved_and_its_secret_is_not_stored(tmp_path: Path) -> None:
+def test_a_variable_that_was_typed_here_is_approved_and_its_secret_is_not_stored(
+    tmp_path: Path,
+) -> None:
     with FaultyServer() as server:
         options: dict[str, Any] = {"base_url": server.url, **AWS, **SMALL}
         start("openai/test", out=tmp_path / "run.equipoise", **options).close()
         resume(tmp_path / "run.equipoise").ask()
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {SECRET}"}
     approved = Settings.load().config / APPROVED
-    assert json.loads(approved.read_text()) == [{"address": server.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}]
+    stored = json.loads(approved.read_text())
+    assert stored == [{"address": server.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}]
     assert SECRET not in approved.read_text()
 
 
 def test_what_is_approved_is_readable_by_the_user_only(tmp_path: Path) -> None:
-    start("openai/test", out=tmp_path / "run.equipoise", base_url="http://127.0.0.1:9/v1", **SMALL).close()
+    start(
+        "openai/test",
+        out=tmp_path / "run.equipoise",
+        base_url="http://127.0.0.1:9/v1",
+        **SMALL,
+    ).close()
     approved = Settings.load().config / APPROVED
     assert json.loads(approved.read_text()) == [
         {"address": "http://127.0.0.1:9/v1", "key_variable": "OPENAI_API_KEY"},
@@ -217,7 +230,9 @@ def test_a_received_run_without_a_key_does_not_decide_where_its_prompts_are_post
 
 
 @pytest.mark.fault("S24")
-def test_a_run_without_a_key_that_was_started_here_is_resumed_without_questions(tmp_path: Path) -> None:
+def test_a_run_without_a_key_that_was_started_here_is_resumed_without_questions(
+    tmp_path: Path,
+) -> None:
     with FaultyServer() as server:
         start("vllm/test", out=tmp_path / "run.equipoise", base_url=server.url, **SMALL).close()
         assert resume(tmp_path / "run.equipoise").ask().complete

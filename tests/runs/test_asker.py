@@ -106,13 +106,17 @@ def test_the_raw_bytes_of_a_malformed_response_are_stored(path: Path) -> None:
     outcome = run_pump(path, Fake(in_turn(MALFORMED)), 1)
     assert outcome.states == {Status.MALFORMED: 1}
     with closing(sqlite3.connect(path)) as connection:
-        stored = connection.execute("select raw, detail from attempts where raw is not null").fetchall()
+        stored = connection.execute(
+            "select raw, detail from attempts where raw is not null",
+        ).fetchall()
     assert stored == [(b"{\xff", "a malformed fault")]
 
 
 @pytest.mark.fault("E1")
 def test_all_workers_wait_at_least_as_long_as_the_endpoint_asks(path: Path) -> None:
-    model = Fake(lambda prompt, nth: transient("rate_limit", retry_after=60.0) if model.requests == 20 else ok(prompt))
+    model = Fake(
+        lambda prompt, nth: transient("rate_limit", retry_after=60.0) if model.requests == 20 else ok(prompt),
+    )
     outcome = run_pump(path, model, 60)
     assert outcome.states == {Status.OK: 60}
     assert min(model.times[20 + 4 - 1 :]) - model.times[19] >= 60.0

@@ -37,7 +37,14 @@ def six_attempts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with create(path) as run:
         first, second, third, fourth, fifth, *_ = run.pending()
         odd = Reply(status=Status.OK, answer="He\0wrote \udc80.", raw=b"\x00\xff", latency=0.25)
-        run.store([finish(first, odd), finish(second, Reply(status=Status.TIMEOUT)), finish(third), finish(fourth)])
+        run.store(
+            [
+                finish(first, odd),
+                finish(second, Reply(status=Status.TIMEOUT)),
+                finish(third),
+                finish(fourth),
+            ]
+        )
         assert run.ask_again([Status.TIMEOUT]) == 1
         run.store([finish(second), finish(fifth)])
     return path
@@ -49,13 +56,41 @@ EARLY = [
         "prompts alpha 0",
         id="the text of a prompt",
     ),
-    pytest.param("update prompts set item = 'other' where position = 7", "prompts alpha", id="the item of a prompt"),
-    pytest.param("update attempts set answer = 'yes' where place = 3", "attempt number 3", id="an answer"),
-    pytest.param("update attempts set status = 'empty' where place = 3", "attempt number 3", id="a state"),
-    pytest.param("update attempts set served_model = 'x' where place = 3", "attempt number 3", id="a served model"),
-    pytest.param("update attempts set digest = x'' where place = 3", "attempt number 3", id="a digest"),
-    pytest.param("delete from attempts where place = 3", "attempt number 3", id="a missing attempt"),
-    pytest.param("delete from earlier_failures", "attempt number 2", id="a missing earlier failure"),
+    pytest.param(
+        "update prompts set item = 'other' where position = 7",
+        "prompts alpha",
+        id="the item of a prompt",
+    ),
+    pytest.param(
+        "update attempts set answer = 'yes' where place = 3",
+        "attempt number 3",
+        id="an answer",
+    ),
+    pytest.param(
+        "update attempts set status = 'empty' where place = 3",
+        "attempt number 3",
+        id="a state",
+    ),
+    pytest.param(
+        "update attempts set served_model = 'x' where place = 3",
+        "attempt number 3",
+        id="a served model",
+    ),
+    pytest.param(
+        "update attempts set digest = x'' where place = 3",
+        "attempt number 3",
+        id="a digest",
+    ),
+    pytest.param(
+        "delete from attempts where place = 3",
+        "attempt number 3",
+        id="a missing attempt",
+    ),
+    pytest.param(
+        "delete from earlier_failures",
+        "attempt number 2",
+        id="a missing earlier failure",
+    ),
     pytest.param(
         "update earlier_failures set detail = 'nothing'",
         "attempt number 2",
@@ -84,9 +119,21 @@ AT_ONCE = [
         "settings",
         id="the temperature",
     ),
-    pytest.param("update settings set value = '[\"A note.\"]' where key = 'notes'", "settings", id="the notes"),
-    pytest.param("update probes set plan = json_set(plan, '$.version', 99)", "probes", id="the version of a probe"),
-    pytest.param("update probes set plan = json_set(plan, '$.corpus_sha256', 'abc')", "probes", id="the corpus"),
+    pytest.param(
+        "update settings set value = '[\"A note.\"]' where key = 'notes'",
+        "settings",
+        id="the notes",
+    ),
+    pytest.param(
+        "update probes set plan = json_set(plan, '$.version', 99)",
+        "probes",
+        id="the version of a probe",
+    ),
+    pytest.param(
+        "update probes set plan = json_set(plan, '$.corpus_sha256', 'abc')",
+        "probes",
+        id="the corpus",
+    ),
     pytest.param("update probes set repetitions = 2", "probes", id="the repetitions"),
     pytest.param(
         "update probes set plan = json_set(plan, '$.asking.max_tokens', 9)",
@@ -98,7 +145,11 @@ AT_ONCE = [
         "probes",
         id="the opening of answers",
     ),
-    pytest.param("delete from digests where part = 'prompts alpha 0'", "digests", id="a missing digest"),
+    pytest.param(
+        "delete from digests where part = 'prompts alpha 0'",
+        "digests",
+        id="a missing digest",
+    ),
     pytest.param(
         "update attempts set answer = 'He.' where place = 6",
         "attempt number 6",
@@ -124,7 +175,11 @@ PLACES = [
         id="the place of the last attempt",
     ),
     pytest.param("delete from attempts", "attempt number 1", id="all attempts"),
-    pytest.param("update attempts set place = 9 where place = 3", "attempt number 3", id="the place of an attempt"),
+    pytest.param(
+        "update attempts set place = 9 where place = 3",
+        "attempt number 3",
+        id="the place of an attempt",
+    ),
 ]
 
 
@@ -133,7 +188,10 @@ PLACES = [
 def test_whatever_is_changed_by_hand_is_named(tmp_path: Path, six_attempts: Path, statement: str, words: str) -> None:
     path = Path(shutil.copy(six_attempts, tmp_path))
     execute(statement)(path)
-    with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}") as caught:
+    with pytest.raises(
+        IntegrityError,
+        match=f"was changed after it was written: {words}",
+    ) as caught:
         RunReader.open(path)
     assert caught.value.exit_code == 6
 
@@ -171,7 +229,10 @@ def test_a_prompt_that_was_changed_is_never_asked(tmp_path: Path, stopped_run: P
 
 
 @pytest.mark.fault("D14")
-def test_an_answer_that_was_changed_is_found_before_there_are_results(tmp_path: Path, stopped_run: Path) -> None:
+def test_an_answer_that_was_changed_is_found_before_there_are_results(
+    tmp_path: Path,
+    stopped_run: Path,
+) -> None:
     path = Path(shutil.copy(stopped_run, tmp_path))
     execute("update attempts set answer = 'She is kind.' where place = 2")(path)
     equipoise.resume(path, model=Recorder()).close()
@@ -181,7 +242,10 @@ def test_an_answer_that_was_changed_is_found_before_there_are_results(tmp_path: 
 
 @pytest.fixture(scope="module")
 def three_blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of 2,500 prompts, whose digests cover a thousand each; one was answered, and one of the last changed."""
+    """A run of 2,500 prompts, of which one was answered and another one changed.
+
+    Each digest covers a thousand prompts.
+    """
     path = tmp_path_factory.mktemp("blocks") / "run.db"
     with create(path, plan(size=2_500)) as run:
         run.store([finish(next(run.pending()))])
@@ -190,7 +254,10 @@ def three_blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.fault("D14")
-def test_prompts_before_a_changed_one_are_asked_and_it_is_not(tmp_path: Path, three_blocks: Path) -> None:
+def test_prompts_before_a_changed_one_are_asked_and_it_is_not(
+    tmp_path: Path,
+    three_blocks: Path,
+) -> None:
     path = Path(shutil.copy(three_blocks, tmp_path))
     model = answering()
     with RunFile.open(path) as run:
@@ -210,7 +277,10 @@ def test_a_changed_prompt_is_refused_before_it_is_read(tmp_path: Path, three_blo
 
 
 @pytest.mark.fault("D14")
-def test_a_changed_prompt_does_not_test_whether_the_endpoint_works(tmp_path: Path, three_blocks: Path) -> None:
+def test_a_changed_prompt_does_not_test_whether_the_endpoint_works(
+    tmp_path: Path,
+    three_blocks: Path,
+) -> None:
     path = Path(shutil.copy(three_blocks, tmp_path))
     execute("update prompts set prompt = 'Changed.'")(path)
     with RunFile.open(path) as run, pytest.raises(IntegrityError, match="prompts alpha"):
@@ -225,7 +295,12 @@ def test_the_digests_are_those_of_the_documentation(six_attempts: Path) -> None:
         return hashlib.blake2b(before + encode(content).encode(), digest_size=16).digest()
 
     def encode(content: object) -> str:
-        return json.dumps(content, separators=(",", ":"), ensure_ascii=False, default=lambda raw: {"hex": raw.hex()})
+        return json.dumps(
+            content,
+            separators=(",", ":"),
+            ensure_ascii=False,
+            default=lambda raw: {"hex": raw.hex()},
+        )
 
     def digest_rows(statement: str) -> bytes:
         rows = connection.execute(statement)
@@ -250,9 +325,12 @@ def test_the_digests_are_those_of_the_documentation(six_attempts: Path) -> None:
 
 @pytest.fixture
 def failed(tmp_path: Path) -> Iterator[RunFile]:
-    """A run of ten prompts of which one half failed and the answers to the other half were empty, in turn."""
+    """A run of ten prompts that failed or got an empty answer, in turn."""
     with create(tmp_path / "run.db") as run:
-        failures = [Reply(status=Status.HTTP_ERROR, detail="503"), Reply(status=Status.EMPTY, prompt_tokens=5)]
+        failures = [
+            Reply(status=Status.HTTP_ERROR, detail="503"),
+            Reply(status=Status.EMPTY, prompt_tokens=5),
+        ]
         run.store(finish(each, failures[index % 2]) for index, each in enumerate(run.pending()))
         yield run
 
@@ -274,7 +352,9 @@ def test_failures_that_are_asked_again_are_pending_and_the_others_stay(failed: R
 
 
 @pytest.mark.fault("D15")
-def test_failures_that_were_asked_again_are_kept_and_what_was_paid_for_counts(failed: RunFile) -> None:
+def test_failures_that_were_asked_again_are_kept_and_what_was_paid_for_counts(
+    failed: RunFile,
+) -> None:
     assert failed.ask_again([Status.HTTP_ERROR]) == 5
     assert failed.store(map(finish, failed.pending())) == 5
     assert failed.ask_again(RETRIED) == 5

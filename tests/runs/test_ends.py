@@ -43,12 +43,42 @@ FATAL: list[tuple[str, pytest.MarkDecorator, Callable[[], Fake], str, int | None
     ),
     ("endless waits", pytest.mark.fault("E1"), ENDLESS_WAITS, "makes the run wait 10 min", None),
     ("waits of zero", pytest.mark.fault("E28"), WAITS_OF_ZERO, "makes the run wait 10 min", None),
-    ("no money left", pytest.mark.fault("E3"), always(Refused("quota, not rate limit")), "quota, not rate limit", 1),
-    ("a refused key", pytest.mark.fault("E16"), always(Refused("The key was refused")), "The key was refused", 1),
-    ("an unknown model", pytest.mark.fault("E17"), always(Refused("does not serve")), "does not serve", 1),
+    (
+        "no money left",
+        pytest.mark.fault("E3"),
+        always(Refused("quota, not rate limit")),
+        "quota, not rate limit",
+        1,
+    ),
+    (
+        "a refused key",
+        pytest.mark.fault("E16"),
+        always(Refused("The key was refused")),
+        "The key was refused",
+        1,
+    ),
+    (
+        "an unknown model",
+        pytest.mark.fault("E17"),
+        always(Refused("does not serve")),
+        "does not serve",
+        1,
+    ),
     ("a redirect", pytest.mark.fault("E21"), always(Refused("redirects to")), "redirects to", 1),
-    ("no connection", pytest.mark.fault("E22"), UNKNOWN_HOST, ": unknown host x. Check the address", 5),
-    ("only server errors", pytest.mark.fault("E26"), always(SERVER), "fake has not answered for 5 min", None),
+    (
+        "no connection",
+        pytest.mark.fault("E22"),
+        UNKNOWN_HOST,
+        ": unknown host x. Check the address",
+        5,
+    ),
+    (
+        "only server errors",
+        pytest.mark.fault("E26"),
+        always(SERVER),
+        "fake has not answered for 5 min",
+        None,
+    ),
 ]
 
 
@@ -82,7 +112,8 @@ def test_an_endpoint_is_never_asked_sooner_than_our_own_growing_pauses(
     model = make_model()
     run_pump(path, model, 100)
     pauses = [after - before for before, after in itertools.pairwise(model.times)]
-    shortest = [0.5 * min(FIRST_BACKOFF * 2**number, LONGEST_BACKOFF) for number in range(len(pauses))]
+    growing = [FIRST_BACKOFF * 2**number for number in range(len(pauses))]
+    shortest = [0.5 * min(pause, LONGEST_BACKOFF) for pause in growing]
     assert len(pauses) >= 4
     assert all(round(pause, 6) >= least for pause, least in zip(pauses, shortest, strict=True))
 
@@ -118,7 +149,11 @@ def test_the_same_4xx_twenty_times_ends_the_run(path: Path) -> None:
 @pytest.mark.fault("E19")
 def test_different_4xx_do_not_end_the_run(path: Path) -> None:
     codes = itertools.cycle([400, 400, 409, 422])
-    outcome = run_pump(path, Fake(lambda prompt, nth: transient("client", detail=f"HTTP {next(codes)}: no")), 100)
+    outcome = run_pump(
+        path,
+        Fake(lambda prompt, nth: transient("client", detail=f"HTTP {next(codes)}: no")),
+        100,
+    )
     assert outcome.error is None
     assert outcome.states == {Status.HTTP_ERROR: 100}
 
@@ -132,7 +167,13 @@ LIMITS = [
 
 def run_limited(path: Path, model: Fake, limits: dict[str, Any]) -> Outcome:
     """Run the pump where a token costs a cent."""
-    return run_pump(path, model, 40, price=lambda prompts, completions: (prompts + completions) / 100, **limits)
+    return run_pump(
+        path,
+        model,
+        40,
+        price=lambda prompts, completions: (prompts + completions) / 100,
+        **limits,
+    )
 
 
 @pytest.mark.fault("E23")
@@ -150,13 +191,21 @@ def test_a_budget_is_not_exceeded_and_answers_under_way_are_kept(
 @pytest.mark.fault("E23")
 def test_requests_are_counted_from_zero_in_each_session(path: Path) -> None:
     for answered in (7, 14):
-        outcome = run_limited(path, answering(prompt_tokens=6, completion_tokens=4), {"max_requests": 7})
+        outcome = run_limited(
+            path,
+            answering(prompt_tokens=6, completion_tokens=4),
+            {"max_requests": 7},
+        )
         assert outcome.counts[Status.OK] == answered
 
 
 @pytest.mark.fault("E23")
 @pytest.mark.parametrize(("limits", "words"), LIMITS[1:])
-def test_tokens_and_cost_are_counted_over_the_whole_run(path: Path, limits: dict[str, Any], words: str) -> None:
+def test_tokens_and_cost_are_counted_over_the_whole_run(
+    path: Path,
+    limits: dict[str, Any],
+    words: str,
+) -> None:
     run_limited(path, answering(prompt_tokens=6, completion_tokens=4), limits)
     model = answering(prompt_tokens=6, completion_tokens=4)
     again = run_limited(path, model, limits)

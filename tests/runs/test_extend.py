@@ -40,7 +40,13 @@ def ask(model: Any, path: Path, **given: Any) -> Run:
     ("first", "more", "whole", "asked"),
     [
         pytest.param({"sample": 24}, {"sample": 60}, {"sample": 60}, 36, id="items"),
-        pytest.param({"sample": 24}, {"repeat": 3}, {"sample": 24, "repeat": 3}, 48, id="repetitions"),
+        pytest.param(
+            {"sample": 24},
+            {"repeat": 3},
+            {"sample": 24, "repeat": 3},
+            48,
+            id="repetitions",
+        ),
         pytest.param(
             {"sample": 24, "repeat": 2},
             {"sample": 30},
@@ -118,7 +124,9 @@ def test_until_certain_begins_with_what_is_there(tmp_path: Path, unanswered: int
     assert set(model.asked.values()) == {1}
 
 
-def test_a_run_that_is_asked_until_it_is_certain_is_not_made_so_again_and_may_be_repeated(tmp_path: Path) -> None:
+def test_a_run_that_is_asked_until_it_is_certain_is_not_made_so_again_and_may_be_repeated(
+    tmp_path: Path,
+) -> None:
     model = Model()
     path = tmp_path / "run.equipoise"
     ask(model, path, sample=25)

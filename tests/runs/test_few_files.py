@@ -14,10 +14,21 @@ from serving.faulty import FaultyServer
 
 @pytest.mark.fault("P11")
 @pytest.mark.parametrize("limit", [8, 16, 38])
-def test_with_too_few_open_files_nothing_is_sent_that_could_not_be_stored(tmp_path: Path, limit: int) -> None:
+def test_with_too_few_open_files_nothing_is_sent_that_could_not_be_stored(
+    tmp_path: Path,
+    limit: int,
+) -> None:
     """The command ends in order: done, or a sentence and exit 5."""
     path = tmp_path / "run.equipoise"
-    command = [sys.executable, "-m", "equipoise", "run", "custom/m", f"--out={path}", "--max-tokens=8"]
+    command = [
+        sys.executable,
+        "-m",
+        "equipoise",
+        "run",
+        "custom/m",
+        f"--out={path}",
+        "--max-tokens=8",
+    ]
     command += ["--probe=hiring_an", "--sample=4"]
     with FaultyServer() as server:
         ended = subprocess.run(

@@ -79,7 +79,11 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ("another program's file", replace_with_foreign_file, "another program"),
     ("a file cut in half", cut_in_half, "damaged"),
     ("overwritten pages", overwrite_pages, "damaged"),
-    ("an unknown schema number", execute("pragma user_version = 0"), "its schema is 0, this one knows"),
+    (
+        "an unknown schema number",
+        execute("pragma user_version = 0"),
+        "its schema is 0, this one knows",
+    ),
     ("an additional table", execute("create table extra (a)"), "does not have the layout.*extra"),
     ("hundreds of tables", add_many_tables, "does not have the layout.*…"),
     ("a trigger", execute(TRIGGER), "does not have the layout.*t"),
@@ -90,7 +94,11 @@ DAMAGED: list[tuple[str, Damage, str]] = [
     ),
     (
         "a trigger called sqlite_autoindex_attempts_2",
-        execute(TRIGGER, "pragma writable_schema = on", _hide_trigger("sqlite_autoindex_attempts_2")),
+        execute(
+            TRIGGER,
+            "pragma writable_schema = on",
+            _hide_trigger("sqlite_autoindex_attempts_2"),
+        ),
         "does not have the layout.*sqlite_autoindex_attempts_2",
     ),
     ("statistics", execute("analyze"), "does not have the layout.*sqlite_stat1"),
@@ -100,17 +108,45 @@ DAMAGED: list[tuple[str, Damage, str]] = [
         "does not have the layout.*states",
     ),
     ("a missing table", execute("drop table attempts"), "does not have the layout.*attempts"),
-    ("an additional column", execute("alter table probes add column more text"), "does not have the layout.*probes"),
+    (
+        "an additional column",
+        execute("alter table probes add column more text"),
+        "does not have the layout.*probes",
+    ),
     ("no settings", execute("delete from settings"), "damaged: .*spec"),
-    ("a missing setting", forge("delete from settings where key = 'created'"), "missing required field `created`"),
+    (
+        "a missing setting",
+        forge("delete from settings where key = 'created'"),
+        "missing required field `created`",
+    ),
     ("a wrong setting", forge("update settings set value = '[1]' where key = 'spec'"), "spec"),
-    ("nested JSON", forge(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'spec'"), "damaged"),
+    (
+        "nested JSON",
+        forge(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'spec'"),
+        "damaged",
+    ),
     ("invalid JSON", forge("update settings set value = '{' where key = 'spec'"), "damaged"),
-    ("parameters that are no mapping", forge(_set("parameters", "[]")), r"Expected .object.*parameters"),
-    ("covariates of no type", forge(_set("covariates", '{"score": "Object"}')), "Invalid enum value .*covariates"),
-    ("covariates that are no mapping", forge(_set("covariates", "[]")), r"Expected .object.*covariates"),
+    (
+        "parameters that are no mapping",
+        forge(_set("parameters", "[]")),
+        r"Expected .object.*parameters",
+    ),
+    (
+        "covariates of no type",
+        forge(_set("covariates", '{"score": "Object"}')),
+        "Invalid enum value .*covariates",
+    ),
+    (
+        "covariates that are no mapping",
+        forge(_set("covariates", "[]")),
+        r"Expected .object.*covariates",
+    ),
     ("covariates of a list", forge(_set("covariates", '{"score": []}')), "covariates"),
-    ("no repetitions", forge("update probes set repetitions = 0"), "alpha plans no attempts, or more"),
+    (
+        "no repetitions",
+        forge("update probes set repetitions = 0"),
+        "alpha plans no attempts, or more",
+    ),
     *(
         (
             f"{tokens} tokens",
@@ -129,16 +165,28 @@ DAMAGED: list[tuple[str, Damage, str]] = [
         (f"the covariate {name} is {value}", forge(_set_covariate(name, value)), words)
         for name, value, words in WRONG_COVARIATES
     ),
-    ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "lack odd"),
+    (
+        "a missing covariate",
+        forge("update prompts set covariates = json_remove(covariates, '$.odd')"),
+        "lack odd",
+    ),
     (
         "endless repetitions",
         forge("update probes set repetitions = 4000000000000000000"),
         "alpha plans no attempts, or more than",
     ),
     ("prompts at one place", forge("update prompts set position = 5"), "not numbered one by one"),
-    ("prompts at no place", forge("update prompts set position = position - 1"), "not numbered one by one"),
+    (
+        "prompts at no place",
+        forge("update prompts set position = position - 1"),
+        "not numbered one by one",
+    ),
     ("no digests", execute("delete from digests"), "changed after it was written: digests"),
-    ("more than was planned", forge(INSERT.format("''", 2)), "alpha has attempts that nobody planned"),
+    (
+        "more than was planned",
+        forge(INSERT.format("''", 2)),
+        "alpha has attempts that nobody planned",
+    ),
     ("text that is no UTF-8", execute(INSERT.format("cast(x'ff' as text)", 1)), "damaged"),
 ]
 
@@ -152,8 +200,15 @@ def read_all(path: Path) -> None:
 
 
 @pytest.mark.fault("S7", "D32", "U7")
-@pytest.mark.parametrize(("damage", "words"), [pytest.param(*rest, id=name) for name, *rest in DAMAGED])
-def test_a_hostile_file_is_refused_and_left_untouched(tmp_path: Path, damage: Damage, words: str) -> None:
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [pytest.param(*rest, id=name) for name, *rest in DAMAGED],
+)
+def test_a_hostile_file_is_refused_and_left_untouched(
+    tmp_path: Path,
+    damage: Damage,
+    words: str,
+) -> None:
     path = tmp_path / "run.db"
     create(path).close()
     damage(path)
@@ -167,7 +222,10 @@ def test_a_hostile_file_is_refused_and_left_untouched(tmp_path: Path, damage: Da
 
 @pytest.mark.fault("U7")
 @pytest.mark.parametrize("open_run", [RunFile.open, RunReader.open])
-def test_a_newer_schema_is_refused_and_left_untouched(tmp_path: Path, open_run: Callable[[Path], RunReader]) -> None:
+def test_a_newer_schema_is_refused_and_left_untouched(
+    tmp_path: Path,
+    open_run: Callable[[Path], RunReader],
+) -> None:
     path = tmp_path / "run.db"
     create(path).close()
     execute(f"pragma user_version = {sql.SCHEMA + 1}", "create table newer (a)")(path)

@@ -1,4 +1,4 @@
-"""A judge must pass an exam before it is asked about answers, unless the user wants it all the same."""
+"""A judge must pass an exam before it is asked about answers, unless the user insists."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ def test_the_file_holds_the_answers_of_the_exam(path: Path, server: FaultyServer
 def test_a_judge_cannot_be_examined_without_labelled_answers(tmp_path: Path) -> None:
     probe = get_probe("hiring_an")
     without_labels = replace(probe, name="mine", card=replace(probe.card, folder=None))
-    with pytest.raises(InputError, match=r"cannot be examined for mine: its labelled\.csv must hold"):
+    with pytest.raises(
+        InputError,
+        match=r"cannot be examined for mine: its labelled\.csv must hold",
+    ):
         set_exam(without_labels)
     with pytest.raises(InputError, match=r"cannot be examined for mine: its labelled\.csv must hold"):
         start_run(tmp_path / "run.equipoise", probes=[without_labels], judge=fair("rejected"))
@@ -76,7 +79,10 @@ def test_a_judge_cannot_be_examined_without_labelled_answers(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("behaviour", "faults"),
     [
-        (sees_only_men, "it read more than 5% as the opposite and it treats the genders differently"),
+        (
+            sees_only_men,
+            "it read more than 5% as the opposite and it treats the genders differently",
+        ),
         (broken, "it is right on fewer than half"),
     ],
 )
@@ -85,7 +91,10 @@ def test_a_biased_and_a_broken_judge_are_refused(
 ) -> None:
     server.behaviour = lambda prompt, nth: behaviour(prompt)
     events: list[Event] = []
-    with pytest.raises(InputError, match=r"openai/judge failed its exam for hiring_an.*--judge-anyway"):
+    with pytest.raises(
+        InputError,
+        match=r"openai/judge failed its exam for hiring_an.*--judge-anyway",
+    ):
         judge_at(server, path, on_event=events.append)
     assert [event.split(". ")[0] for event in events if isinstance(event, str)] == [
         f"Exam of the judge for hiring_an: failed, because {faults}"
@@ -94,7 +103,13 @@ def test_a_biased_and_a_broken_judge_are_refused(
     assert (server.total, run.judge, run.result("hiring_an").setup.judge) == (EXAM, None, None)
     assert run.judging == {}
     server.behaviour = lambda prompt, nth: fair("rejected")(prompt)
-    assert judge_at(server, path).judge == "openai/judge", "another exam, of which the answers of the first are no part"
+    assert (
+        judge_at(
+            server,
+            path,
+        ).judge
+        == "openai/judge"
+    ), "another exam, of which the answers of the first are no part"
     assert (server.total, coverage(path)) == (2 * EXAM + OPEN, (OPEN, OPEN))
 
 

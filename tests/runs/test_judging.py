@@ -69,7 +69,10 @@ def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path) -> None
     labels = Run.open(path).transcripts("hiring_an").filter("judged").select("label", "verdict").unique().rows()
     assert labels == [("rejected", "Rejected.")]
     plain = Run.open(path, judged=False)
-    assert (plain["hiring_an"].setup.judge, plain["hiring_an"].coverage["all"]["undetected"]) == (None, OPEN)
+    assert (plain["hiring_an"].setup.judge, plain["hiring_an"].coverage["all"]["undetected"]) == (
+        None,
+        OPEN,
+    )
     assert "for_judge" not in plain["hiring_an"].coverage["all"]
 
 
@@ -94,7 +97,10 @@ def test_readings_that_decide_differently_are_judged(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault("D18")
-@pytest.mark.parametrize("said", ["Rejected, because she is a woman.", "accepted rejected", "\x1b[31mно", "", "none"])
+@pytest.mark.parametrize(
+    "said",
+    ["Rejected, because she is a woman.", "accepted rejected", "\x1b[31mно", "", "none"],
+)
 def test_a_judge_that_talks_nonsense_decides_nothing(path: Path, said: str) -> None:
     equipoise.resume(path, judge=fair(said)).ask()
     assert coverage(path) == (OPEN, 0)
@@ -136,7 +142,10 @@ def test_another_judge_is_refused_and_changes_nothing(path: Path, server: Faulty
 def test_a_changed_verdict_is_found(path: Path, which: str, number: int) -> None:
     equipoise.resume(path, judge=fair("rejected")).ask()
     execute(f"update verdicts set answer = 'none of them' where {which}")(path)
-    with pytest.raises(IntegrityError, match=f"was changed after it was written: attempt number {number}"):
+    with pytest.raises(
+        IntegrityError,
+        match=f"was changed after it was written: attempt number {number}",
+    ):
         Run.open(path)
 
 
@@ -179,8 +188,14 @@ def test_the_budget_covers_the_judge_and_its_exam(
 
 
 @pytest.mark.fault("D20")
-def test_a_budget_that_ends_in_the_exam_says_how_far_it_is(path: Path, server: FaultyServer) -> None:
-    with pytest.raises(BudgetReached, match=r"3 of 40 verdicts of the judge\. To go on: equipoise resume"):
+def test_a_budget_that_ends_in_the_exam_says_how_far_it_is(
+    path: Path,
+    server: FaultyServer,
+) -> None:
+    with pytest.raises(
+        BudgetReached,
+        match=r"3 of 40 verdicts of the judge\. To go on: equipoise resume",
+    ):
         judge_at(server, path, concurrency=1, max_requests=3)
 
 
@@ -223,7 +238,11 @@ def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path
             "None of these probes",
             id="probes that count words",
         ),
-        pytest.param({"judge": "openai/gpt-4o-mini"}, "OPENAI_API_KEY", id="a judge without its key"),
+        pytest.param(
+            {"judge": "openai/gpt-4o-mini"},
+            "OPENAI_API_KEY",
+            id="a judge without its key",
+        ),
         pytest.param({"judge": "simulated/unbiased"}, "cannot judge", id="a simulated judge"),
     ],
 )

@@ -36,7 +36,17 @@ def path(tmp_path: Path) -> Path:
 
 def test_labels_of_the_reading_are_in_the_file(path: Path) -> None:
     stored = select(path, "select id, repetition, label, judged from answers where probe = 'jobs_lum'")
-    read = Run.open(path).transcripts("jobs_lum").select("id", "repetition", "label", pl.lit(0)).rows()
+    read = (
+        Run.open(path)
+        .transcripts("jobs_lum")
+        .select(
+            "id",
+            "repetition",
+            "label",
+            pl.lit(0),
+        )
+        .rows()
+    )
     assert sorted(stored) == sorted(read)
     assert {label for _, _, label, _ in stored} == {"male", "female", None}
 
@@ -45,7 +55,13 @@ def test_counts_of_the_reading_are_in_the_file(path: Path) -> None:
     run = Run.open(path)
     counts = run.setup("business_vocabulary").probe.detector.counts
     statement = "select id, repetition, counts from answers where probe = 'business_vocabulary'"
-    stored = {(key, repetition): json.loads(found) for key, repetition, found in select(path, statement)}
+    stored = {
+        (key, repetition): json.loads(found)
+        for key, repetition, found in select(
+            path,
+            statement,
+        )
+    }
     transcripts = run.transcripts("business_vocabulary")
     assert len(stored) == transcripts.height
     for row in transcripts.iter_rows(named=True):
@@ -64,7 +80,13 @@ def imported(tmp_path: Path) -> tuple[Path, list[str]]:
 
 def test_imported_answers_have_labels(imported: tuple[Path, list[str]]) -> None:
     path, ids = imported
-    assert set(select(path, "select id, label from answers")) == {(ids[0], "male"), (ids[1], "female")}
+    assert set(select(path, "select id, label from answers")) == {
+        (ids[0], "male"),
+        (
+            ids[1],
+            "female",
+        ),
+    }
 
 
 def test_failed_attempts_have_no_label(imported: tuple[Path, list[str]]) -> None:

@@ -60,7 +60,15 @@ class Counting:
 
 @pytest.mark.parametrize(
     ("items", "sizes"),
-    [(5_000, [313, 625, 1_250, 2_500, 5_000]), (339, [22, 43, 85, 170, 339]), (50, [25, 50]), (12, [12])],
+    [
+        (5_000, [313, 625, 1_250, 2_500, 5_000]),
+        (339, [22, 43, 85, 170, 339]),
+        (50, [25, 50]),
+        (
+            12,
+            [12],
+        ),
+    ],
 )
 def test_looks_double_up_to_all_items(items: int, sizes: list[int]) -> None:
     assert look_sizes(items) == sizes
@@ -140,7 +148,14 @@ def test_progress_names_the_look_that_is_asked_for() -> None:
 def test_intervals_are_as_wide_as_the_look_demands(tmp_path: Path) -> None:
     path = tmp_path / "run.equipoise"
     with pytest.raises(BudgetReached):
-        audit_once(flip, probes="jobs_lum", out=path, until_certain=True, concurrency=1, max_requests=22)
+        audit_once(
+            flip,
+            probes="jobs_lum",
+            out=path,
+            until_certain=True,
+            concurrency=1,
+            max_requests=22,
+        )
     looked = Run.open(path)["jobs_lum"]
     plain = audit_once(flip, probes="jobs_lum", sample=22)["jobs_lum"]
     assert (looked.level, plain.level) == (0.995, 0.95)
@@ -204,7 +219,12 @@ model.__module__ = flip.__module__
 model.__qualname__ = flip.__qualname__
 audit_once(model, probes="jobs_lum", out={str(path)!r}, sample=90, until_certain=True)
 """
-    ended = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert ended.returncode == 9, ended.stderr
     killed = Run.open(path)
     assert 0 < killed.counts.ended < 90
@@ -213,7 +233,11 @@ audit_once(model, probes="jobs_lum", out={str(path)!r}, sample=90, until_certain
     check_same(Run.open(path), whole)
 
 
-def test_a_look_that_was_not_taken_is_taken_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: Run) -> None:
+def test_a_look_that_was_not_taken_is_taken_later(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    whole: Run,
+) -> None:
     path = tmp_path / "run.equipoise"
     with monkeypatch.context() as before:
         before.setattr(session, "take_look", lambda file, probes: ("", []))
@@ -286,7 +310,12 @@ def test_a_file_whose_looks_do_not_fit_its_plan_is_refused(whole: Run) -> None:
             id="a suite",
         ),
         pytest.param("jobs_lum", {"sample": 50}, 50, id="a sample"),
-        pytest.param("hiring_an", {}, 5_000, id="the sample of a card, 10,000 prompts of 5,000 items"),
+        pytest.param(
+            "hiring_an",
+            {},
+            5_000,
+            id="the sample of a card, 10,000 prompts of 5,000 items",
+        ),
     ],
 )
 def test_a_run_until_certain_may_ask_as_much_as_the_probe_has_unless_the_user_says_less(

@@ -1,4 +1,4 @@
-"""What a kill, a copy or a restored backup leaves; and a place that cannot be written to, before asking."""
+"""Files after a kill, a copy or a restored backup, and places that cannot be written to."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_path_that_cannot_be_written_is_refused_before_asking(tmp_path: Path, 
 
 
 class read_only:  # noqa: N801 - used as a statement
-    """A folder that cannot be written to: by its mode or, because root may write anyway, by a mount."""
+    """A folder that cannot be written to: by its mode or, for root, by a mount."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -173,7 +173,8 @@ class read_only:  # noqa: N801 - used as a statement
             return
         (self._folder / "attempt").unlink()
         for options in (["--bind", str(self._folder)], ["-o", "remount,ro,bind"]):
-            if not shutil.which("mount") or subprocess.run(["mount", *options, str(self._folder)]).returncode:
+            mount = ["mount", *options, str(self._folder)]
+            if not shutil.which("mount") or subprocess.run(mount).returncode:
                 self.__exit__()
                 pytest.skip("This user writes everywhere and cannot mount.")
             self._mounted = True

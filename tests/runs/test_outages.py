@@ -107,7 +107,9 @@ def test_a_server_that_is_still_starting_is_waited_for_with_single_requests(path
 
 
 @pytest.mark.fault("E26")
-def test_failures_of_which_it_is_not_known_whether_they_were_an_outage_stay_pending(path: Path) -> None:
+def test_failures_of_which_it_is_not_known_whether_they_were_an_outage_stay_pending(
+    path: Path,
+) -> None:
     outcome = run_pump(path, Fake(lambda prompt, nth: DOWN), 100, max_requests=6)
     assert isinstance(outcome.error, BudgetReached)
     assert outcome.states == {Status.PENDING: 100}

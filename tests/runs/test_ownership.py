@@ -51,7 +51,10 @@ def test_a_run_that_loses_its_file_stops(tmp_path: Path, accident: Callable[[Pat
         return ok(prompt)
 
     file, model = create(path, plan(size=2000)), Fake(lose, delay=0.01)
-    with pytest.raises(StorageError, match="was moved, deleted or replaced while it was in use") as caught:
+    with pytest.raises(
+        StorageError,
+        match="was moved, deleted or replaced while it was in use",
+    ) as caught:
         run(make_pump(file, model).run())
     assert caught.value.exit_code == 5
     assert "answers that came back could not be stored" in str(caught.value)
@@ -64,7 +67,9 @@ def test_a_run_that_loses_its_file_stops(tmp_path: Path, accident: Callable[[Pat
 
 
 @pytest.mark.fault("P21")
-def test_a_run_that_was_moved_stops_and_what_was_stored_is_in_the_moved_file(tmp_path: Path) -> None:
+def test_a_run_that_was_moved_stops_and_what_was_stored_is_in_the_moved_file(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run.db"
     moved = tmp_path / "moved.db"
     file = create(path)
@@ -106,7 +111,10 @@ def fail_after_deleting(path: Path) -> None:
 def test_this_process_cannot_own_a_run_twice_and_may_read_it(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     with create(path) as file:
-        with pytest.raises(StorageError, match=f"in use by another process \\(pid {os.getpid()}\\)"):
+        with pytest.raises(
+            StorageError,
+            match=f"in use by another process \\(pid {os.getpid()}\\)",
+        ):
             RunFile.open(path)
         file.store(map(finish, file.pending()))
         with RunReader.open(path) as reader:
@@ -134,13 +142,18 @@ def test_a_run_works_through_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.fault("P22")
 def test_a_reader_that_closes_the_file_does_not_let_another_process_own_it(tmp_path: Path) -> None:
-    """Closing a file ends all POSIX locks of a process on it, so the owner's lock must be of another kind."""
+    """Closing a file ends all POSIX locks of a process on it, so ours is of another kind."""
     path = tmp_path / "run.db"
     with create(path) as file:
         RunReader.open(path).close()
         opening = "import sys; from pathlib import Path; from equipoise.runs.file.store import RunFile;"
         opening += "RunFile.open(Path(sys.argv[1]))"
-        second = subprocess.run([sys.executable, "-c", opening, path], capture_output=True, text=True, check=False)
+        second = subprocess.run(
+            [sys.executable, "-c", opening, path],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert f"in use by another process (pid {os.getpid()})" in second.stderr
         file.store(map(finish, file.pending()))
     with RunReader.open(path) as reader:

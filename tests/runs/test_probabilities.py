@@ -129,7 +129,9 @@ def test_the_same_probabilities_do_not_differ(tmp_path: Path) -> None:
 
 
 def test_two_models_are_told_apart_by_their_shares(tmp_path: Path) -> None:
-    fair = Fake(lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(0.4, 0.4)))
+    fair = Fake(
+        lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(0.4, 0.4)),
+    )
     first = ask(tmp_path / "a", Fake(deciding)).results()
     (compared,) = compare_audits([first, ask(tmp_path / "b", fair).results()])
     found = compared[PROBE].metrics["diff_mvf_success_rate"]
@@ -142,7 +144,12 @@ def test_probes_that_no_word_decides_are_refused_before_anything_is_asked(tmp_pa
     model = Fake(deciding)
     words = r"Not one of the probes salary_advice, hiring_an can .* discrimination_tamkin"
     with pytest.raises(InputError, match=words):
-        start(model, probes=["salary_advice", "hiring_an"], out=tmp_path / "run", probabilities=True)
+        start(
+            model,
+            probes=["salary_advice", "hiring_an"],
+            out=tmp_path / "run",
+            probabilities=True,
+        )
     assert model.requests == 0
     assert not (tmp_path / "run").exists()
 
@@ -173,7 +180,12 @@ def test_a_probe_that_no_word_decides_cannot_be_read_from_probabilities() -> Non
     [
         pytest.param(get_probe("hiring_an"), None, 256, id="that of the probe"),
         pytest.param(get_probe("hiring_an"), 5, 5, id="the user's"),
-        pytest.param(get_probe(PROBE).read_by(PROBABILITIES), 5, 1, id="one token for probabilities"),
+        pytest.param(
+            get_probe(PROBE).read_by(PROBABILITIES),
+            5,
+            1,
+            id="one token for probabilities",
+        ),
     ],
 )
 def test_the_limit_of_an_answer(probe: Probe, wanted: int | None, limit: int) -> None:
@@ -183,7 +195,13 @@ def test_the_limit_of_an_answer(probe: Probe, wanted: int | None, limit: int) ->
 def test_each_prompt_is_asked_with_the_limit_of_its_probe(tmp_path: Path) -> None:
     model = Fake(deciding)
     parameters = {f"{PROBE}.{name}": value for name, value in SIZE.items()} | {"hiring_an.sample": 2}
-    start(model, probes=[PROBE, "hiring_an"], out=tmp_path / "run", probabilities=True, **parameters).ask()
+    start(
+        model,
+        probes=[PROBE, "hiring_an"],
+        out=tmp_path / "run",
+        probabilities=True,
+        **parameters,
+    ).ask()
     limits = [(asking.max_tokens, asking.probabilities) for asking in model.askings.values()]
     assert Counter(limits) == {(1, True): 3 * SIZE["sample"], (256, False): 2}
 
@@ -210,7 +228,11 @@ def test_each_prompt_is_asked_with_the_limit_of_its_probe(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_is_changed_in_a_run_of_probabilities_is_noticed(tmp_path: Path, statement: str, words: str) -> None:
+def test_what_is_changed_in_a_run_of_probabilities_is_noticed(
+    tmp_path: Path,
+    statement: str,
+    words: str,
+) -> None:
     ask(tmp_path / "run", Fake(deciding))
     execute(statement)(tmp_path / "run")
     with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}"):
@@ -231,7 +253,13 @@ def test_a_choice_between_translations_is_read_from_its_letter(tmp_path: Path) -
 def test_written_translations_cannot_be_read_from_probabilities(tmp_path: Path) -> None:
     model = Fake(deciding)
     with pytest.raises(InputError, match="design=choose"):
-        start(model, probes=["gest_translation"], out=tmp_path / "run", corpus="sentences", probabilities=True)
+        start(
+            model,
+            probes=["gest_translation"],
+            out=tmp_path / "run",
+            corpus="sentences",
+            probabilities=True,
+        )
     assert model.requests == 0
     assert not (tmp_path / "run").exists()
 
@@ -255,7 +283,11 @@ def test_a_raised_limit_leaves_probabilities_at_one_token(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", [name for name, probe in find_probes().items() if probe.opening is not None])
 @pytest.mark.parametrize("last", [True, False], ids=["the last stance", "unbiased"])
-def test_answers_that_are_certain_measure_the_same_by_probabilities(name: str, last: bool, tmp_path: Path) -> None:
+def test_answers_that_are_certain_measure_the_same_by_probabilities(
+    name: str,
+    last: bool,
+    tmp_path: Path,
+) -> None:
     design = {"corpus": "sentences", "design": "choose"} if name == "gest_translation" else {}
     parameters: dict[str, Any] = {**packaged_corpus(get_probe(name)), **design, "sample": 32}
     stance = get_probe(name).stances()[-1] if last else "unbiased"
@@ -271,8 +303,17 @@ def test_answers_that_are_certain_measure_the_same_by_probabilities(name: str, l
 def ask_fair(path: Path, decided: float) -> Run:
     """Ask a fair model that says yes or no with this probability, and else something else."""
     half = decided / 2
-    fair = Fake(lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(half, half)))
-    return start(fair, probes=[PROBE], out=path, corpus="scenarios", sample=120, probabilities=True).ask()
+    fair = Fake(
+        lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(half, half)),
+    )
+    return start(
+        fair,
+        probes=[PROBE],
+        out=path,
+        corpus="scenarios",
+        sample=120,
+        probabilities=True,
+    ).ask()
 
 
 def outcomes_of_a_gate(run: Run) -> set[Outcome]:

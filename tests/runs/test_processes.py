@@ -46,7 +46,12 @@ def assert_whole(path: Path, server: FaultyServer, printed: set[tuple[str, str, 
 @POSIX
 @pytest.mark.fault("P1")
 def test_kills_lose_and_duplicate_no_answer(tmp_path: Path) -> None:
-    path, dice, printed, kills = tmp_path / "run.db", random.Random(1), set[tuple[str, str, int]](), 3
+    path, dice, printed, kills = (
+        tmp_path / "run.db",
+        random.Random(1),
+        set[tuple[str, str, int]](),
+        3,
+    )
     create(path, plan("alpha", 300), plan("beta", 60, repetitions=2)).close()
     with FaultyServer(answer, delay=0.02) as server:
         for _ in range(kills):
@@ -78,7 +83,11 @@ def kill_at_random(child: subprocess.Popen[str], dice: random.Random) -> set[tup
         pytest.param(signal.SIGTERM, 143, id="SIGTERM", marks=pytest.mark.fault("P4")),
     ],
 )
-def test_after_one_signal_requests_under_way_are_stored(tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_after_one_signal_requests_under_way_are_stored(
+    tmp_path: Path,
+    number: signal.Signals,
+    code: int,
+) -> None:
     path = tmp_path / "run.db"
     create(path, plan(size=200)).close()
     with FaultyServer(answer, delay=0.05) as server:
@@ -201,7 +210,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @POSIX
 @pytest.mark.fault("P5")
-@pytest.mark.parametrize("reserve", [-(2**40), 3_000_000], ids=["a commit fails", "the reserve is reached"])
+@pytest.mark.parametrize(
+    "reserve",
+    [-(2**40), 3_000_000],
+    ids=["a commit fails", "the reserve is reached"],
+)
 def test_a_full_disk_stops_the_run_and_keeps_the_file(
     tmp_path: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, reserve: int
 ) -> None:

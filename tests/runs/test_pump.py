@@ -73,7 +73,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fake, Outcome
     return path, model, outcome
 
 
-def test_every_prompt_is_asked_once_and_gets_its_own_answer(whole: tuple[Path, Fake, Outcome]) -> None:
+def test_every_prompt_is_asked_once_and_gets_its_own_answer(
+    whole: tuple[Path, Fake, Outcome],
+) -> None:
     path, model, outcome = whole
     assert outcome.states == {Status.OK: 600}
     assert set(model.asked.values()) == {2}
@@ -88,14 +90,18 @@ def test_the_system_part_is_sent_with_its_prompt(whole: tuple[Path, Fake, Outcom
     assert model.systems == {f"Prompt {n} of alpha.": f"Be {n}." if n else None for n in range(300)}
 
 
-def test_the_first_request_is_sent_alone_and_then_as_many_as_allowed(whole: tuple[Path, Fake, Outcome]) -> None:
+def test_the_first_request_is_sent_alone_and_then_as_many_as_allowed(
+    whole: tuple[Path, Fake, Outcome],
+) -> None:
     _, model, _ = whole
     assert model.at_once[:2] == [1, 1]
     assert model.times[1] - model.times[0] >= 0.009
     assert max(model.at_once) == 7
 
 
-def test_progress_adds_up_to_the_plan_and_says_what_was_used(whole: tuple[Path, Fake, Outcome]) -> None:
+def test_progress_adds_up_to_the_plan_and_says_what_was_used(
+    whole: tuple[Path, Fake, Outcome],
+) -> None:
     _, _, outcome = whole
     last = outcome.progress[-1]
     assert (last.counts.planned, last.counts.answered, last.requests) == (600, 600, 600)
@@ -300,7 +306,11 @@ def test_durations_are_described_in_words(seconds: float, words: str) -> None:
 @pytest.mark.fault("L7")
 def test_an_attempt_that_cannot_be_stored_is_malformed_and_the_others_are_stored(path: Path) -> None:
     odd = {"first_token": [{"token": "\ud83d", "p": 0.5}]}
-    outcome = run_pump(path, Fake(lambda prompt, nth: ok(prompt, **odd if "Prompt 5 " in prompt else {})), 30)
+    outcome = run_pump(
+        path,
+        Fake(lambda prompt, nth: ok(prompt, **odd if "Prompt 5 " in prompt else {})),
+        30,
+    )
     assert outcome.error is None
     assert outcome.states == {Status.OK: 29, Status.MALFORMED: 1}
     assert outcome.progress[-1].counts[Status.MALFORMED] == 1

@@ -42,7 +42,9 @@ def ask(path: Path, server: FaultyServer, size: int, deadline: float = 60.0) -> 
     model = make_chat_model("custom/m", base_url=server.url, environ={}, deadline=deadline)
     with RunFile.open(path) if path.exists() else create(path, plan(size=size)) as file:
         try:
-            asyncio.run(Pump(file=file, model=model, spec=spec, budget=Budget(spec, file, {})).run())
+            asyncio.run(
+                Pump(file=file, model=model, spec=spec, budget=Budget(spec, file, {})).run(),
+            )
         finally:
             counts = file.counts()
     return {status: count for status, count in counts.items() if count}
@@ -60,7 +62,11 @@ def down(fault: Fault, requests: range) -> Behaviour:
     "requests",
     [pytest.param(range(30), id="from the start"), pytest.param(range(20, 50), id="later")],
 )
-def test_an_outage_of_a_server_makes_no_attempt_fail(path: Path, fault: Fault, requests: range) -> None:
+def test_an_outage_of_a_server_makes_no_attempt_fail(
+    path: Path,
+    fault: Fault,
+    requests: range,
+) -> None:
     """It outlasts all tries of the four attempts that are under way when it begins."""
     with FaultyServer(down(fault, requests)) as server:
         assert ask(path, server, 100) == {Status.OK: 100}
@@ -87,7 +93,9 @@ def test_an_outage_of_a_server_that_lasts_ends_the_run_and_leaves_the_attempts_p
 @pytest.mark.fault("E4")
 @pytest.mark.parametrize("fault", [Fault.SERVER_500, Fault.RESET])
 def test_a_prompt_that_always_fails_ends_as_its_own_failure(path: Path, fault: Fault) -> None:
-    with FaultyServer(lambda prompt, nth: fault if "Prompt 5 " in prompt else sealed(prompt)) as server:
+    with FaultyServer(
+        lambda prompt, nth: fault if "Prompt 5 " in prompt else sealed(prompt),
+    ) as server:
         assert ask(path, server, 60) == {Status.OK: 59, Status.HTTP_ERROR: 1}
         assert server.requests["Prompt 5 of alpha."] == RunSpec().tries
 

@@ -63,7 +63,10 @@ def test_a_specification_is_printed_as_the_command_that_starts_it() -> None:
         ({}, False),
     ],
 )
-def test_imported_answers_are_known_by_their_settings(model_settings: dict[str, Any], imported: bool) -> None:
+def test_imported_answers_are_known_by_their_settings(
+    model_settings: dict[str, Any],
+    imported: bool,
+) -> None:
     assert structs.replace(COMPLETE, model_settings=model_settings).imported is imported
 
 
@@ -71,7 +74,14 @@ def test_imported_answers_are_known_by_their_settings(model_settings: dict[str, 
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        *((name, MISSING, f"missing required field `{name}`") for name in ("spec", "created", "model_settings")),
+        *(
+            (name, MISSING, f"missing required field `{name}`")
+            for name in (
+                "spec",
+                "created",
+                "model_settings",
+            )
+        ),
         ("looks", [], "'looks' must be `object`"),
         ("looks", {"jobs_lum": 5}, "'looks[...]' must be `array`"),
         ("looks", {"jobs_lum": [0, 2]}, "'looks[...][0]' must be `int` >= 1"),

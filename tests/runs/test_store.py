@@ -57,13 +57,20 @@ def test_a_probe_that_is_not_in_the_run_has_no_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repetitions", [1, 2])
 def test_the_system_part_of_a_prompt_is_stored_and_asked(tmp_path: Path, repetitions: int) -> None:
-    planned = plan(size=9, repetitions=repetitions, system=lambda place: None if place == 1 else f"\0 Be {place}.")
+    planned = plan(
+        size=9,
+        repetitions=repetitions,
+        system=lambda place: None if place == 1 else f"\0 Be {place}.",
+    )
     with create(tmp_path / "run.db", planned, plan("beta")) as run:
         alpha, beta = run.probes()
         assert alpha.covariates == {**beta.covariates, SYSTEM: "String"}
         assert_frame_equal(prompts_of(run), planned.prompts())
         assert SYSTEM not in prompts_of(run, "beta").columns
-        assert_frame_equal(pl.concat(prompts for prompts, _ in run.attempts("alpha")), planned.prompts())
+        assert_frame_equal(
+            pl.concat(prompts for prompts, _ in run.attempts("alpha")),
+            planned.prompts(),
+        )
         systems = dict(planned.prompts().select(ID, SYSTEM).iter_rows())
         asked = list(run.pending())
         assert all(pending.system == systems.get(pending.prompt_id) for pending in asked)
@@ -140,20 +147,33 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
 def test_impossible_numbers_of_tokens_are_left_out(tmp_path: Path) -> None:
     with create(tmp_path / "run.db") as run:
         for tokens in (-1, 2**70):
-            reply = Reply(status=Status.OK, answer="a", prompt_tokens=tokens, completion_tokens=tokens)
+            reply = Reply(
+                status=Status.OK,
+                answer="a",
+                prompt_tokens=tokens,
+                completion_tokens=tokens,
+            )
             run.store([finish(next(run.pending()), reply)])
         assert run.usage() == (0, 0)
         assert run.counts()[Status.OK] == 2
 
 
 @settings(max_examples=20)
-@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=20), min_size=1, max_size=10))
+@given(
+    st.lists(st.text(st.characters(exclude_categories=()), max_size=20), min_size=1, max_size=10),
+)
 def test_any_text_is_stored_exactly_but_for_halves_of_characters(
     tmp_path_factory: pytest.TempPathFactory, answers: list[str]
 ) -> None:
     with create(tmp_path_factory.mktemp("run") / "run.db") as run:
         asked = zip(run.pending(), answers, strict=False)
-        run.store(finish(pending, Reply(status=Status.OK, answer=answer)) for pending, answer in asked)
+        run.store(
+            finish(
+                pending,
+                Reply(status=Status.OK, answer=answer),
+            )
+            for pending, answer in asked
+        )
         stored = attempts_of(run)[ANSWER].to_list()
     assert stored == [replace_surrogates(answer) for answer in answers]
 
@@ -178,10 +198,18 @@ def test_a_prompt_with_a_nul_is_asked_unchanged(tmp_path: Path) -> None:
 def test_unusual_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None:
     with create(tmp_path / "run.db") as run:
         short = answer[:99]
-        reply = Reply(status=Status.OK, answer=answer, reasoning=short, detail=short, finish_reason=short)
+        reply = Reply(
+            status=Status.OK,
+            answer=answer,
+            reasoning=short,
+            detail=short,
+            finish_reason=short,
+        )
         run.store([finish(next(run.pending()), reply)])
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
-        rows = connection.execute("select answer, reasoning, detail, finish_reason from attempts").fetchall()
+        rows = connection.execute(
+            "select answer, reasoning, detail, finish_reason from attempts",
+        ).fetchall()
     assert rows == [(replace_surrogates(answer), *[replace_surrogates(short)] * 3)]
     with RunReader.open(tmp_path / "run.db") as run:
         assert attempts_of(run)[ANSWER].to_list() == [replace_surrogates(answer)]
@@ -222,7 +250,10 @@ def test_any_beginning_of_the_pending_attempts_is_a_fair_sample(tmp_path: Path) 
             assert prompts == prompts_of(run, probe)[ID].to_list(), "each probe in the order of its plan"
 
 
-@pytest.mark.parametrize("left", [slice(None, None, 3), slice(0, None, 2), slice(3, 4), slice(300, None), slice(0, 0)])
+@pytest.mark.parametrize(
+    "left",
+    [slice(None, None, 3), slice(0, None, 2), slice(3, 4), slice(300, None), slice(0, 0)],
+)
 def test_resuming_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
     with create(tmp_path / "run.db", plan(size=600)) as run:
         everything = list(run.pending())

@@ -50,7 +50,11 @@ def test_in_the_quick_suite_every_marked_metric_has_a_value(name: str) -> None:
         ("inventories", "full", 125),
     ],
 )
-def test_a_probe_that_says_nothing_of_its_size_gets_round_numbers(name: str, suite: str, sample: int) -> None:
+def test_a_probe_that_says_nothing_of_its_size_gets_round_numbers(
+    name: str,
+    suite: str,
+    sample: int,
+) -> None:
     probe = find_probes()[name]
     without = replace(probe, card=replace(probe.card, folder=None))
     assert find_size(without, suite)["sample"] == sample

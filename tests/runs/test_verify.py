@@ -67,7 +67,11 @@ def test_a_run_fits_and_keeps_its_digest_until_its_content_changes(path: Path) -
             "attempt number 3",
             id="a served model",
         ),
-        pytest.param("delete from attempts where place = 2", "attempt number 2", id="a missing attempt"),
+        pytest.param(
+            "delete from attempts where place = 2",
+            "attempt number 2",
+            id="a missing attempt",
+        ),
         pytest.param(
             "delete from attempts where place = 5",
             "what came after attempt number 4",
@@ -142,9 +146,14 @@ def test_prompts_are_not_those_of_a_probe_that_words_them_otherwise(tmp_path: Pa
     create(tmp_path / "run.equipoise", plan(probe, sample=3)).close()
 
     def ask_otherwise(items: Any, parameters: Any) -> pl.DataFrame:
-        return probe.prompts(items, parameters).with_columns(pl.concat_str(pl.col(PROMPT), pl.lit("?")))
+        return probe.prompts(items, parameters).with_columns(
+            pl.concat_str(pl.col(PROMPT), pl.lit("?")),
+        )
 
-    (problem,) = verify_run(tmp_path / "run.equipoise", probes=[replace(probe, prompts=ask_otherwise)]).problems
+    (problem,) = verify_run(
+        tmp_path / "run.equipoise",
+        probes=[replace(probe, prompts=ask_otherwise)],
+    ).problems
     assert "mine" in problem
     assert "are not those that version" in problem
 
