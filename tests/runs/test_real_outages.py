@@ -74,14 +74,14 @@ def test_an_outage_of_a_server_makes_no_attempt_fail(
 
 
 @pytest.mark.fault("E26")
-@pytest.mark.parametrize("fault", [Fault.SERVER_500, Fault.SILENT])
+@pytest.mark.parametrize(("fault", "deadline"), [(Fault.SERVER_500, 60.0), (Fault.SILENT, 1.5)])
 def test_an_outage_of_a_server_that_lasts_ends_the_run_and_leaves_the_attempts_pending(
-    path: Path, monkeypatch: pytest.MonkeyPatch, fault: Fault
+    path: Path, monkeypatch: pytest.MonkeyPatch, fault: Fault, deadline: float
 ) -> None:
     monkeypatch.setattr(asker, "OUTAGE_PATIENCE", 0.4)
     with FaultyServer(down(fault, range(20, 10_000))) as server:
         with pytest.raises(EndpointError, match="has not answered for") as caught:
-            ask(path, server, 100, deadline=0.3)
+            ask(path, server, 100, deadline)
         assert caught.value.exit_code == 4
     with RunReader.open(path) as run:
         counts = run.counts()
@@ -105,13 +105,13 @@ def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -
     create(path, plan(size=60)).close()
     answers = HeldAnswers()
     with FaultyServer(answers) as server:
-        child = start(path, server, "--deadline=1.5", "--concurrency=4")
+        child = start(path, server, "--deadline=2.5", "--concurrency=4")
         try:
             wait_until(lambda: server.total >= 10)
             answers.may_answer.clear()
             wait_until(lambda: answers.held >= 4)
             child.send_signal(signal.SIGSTOP)
-            time.sleep(3.0)  # longer than the deadline, which is what this is about
+            time.sleep(4.0)  # longer than the deadline, which is what this is about
             answers.may_answer.set()
         finally:
             child.send_signal(signal.SIGCONT)
