@@ -11,8 +11,8 @@ import pytest
 
 from calling import Command, output
 from cli.conftest import NASTY
-from equipoise.stats.multiple_testing import holm
 from equipoise.runs.run import Run
+from equipoise.stats.multiple_testing import holm
 
 
 def test_compare_shows_differences_and_verdicts(command: Command, runs: dict[str, Path]) -> None:
