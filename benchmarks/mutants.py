@@ -109,7 +109,7 @@ class Mutant:
 
     @cached_property
     def original_lines(self) -> str:
-        """The lines that differ, as they are in the module, without the indentation of the first."""
+        """The lines that differ, as they are in the module, from the first character."""
         return _take_lines(self.text, self.change.start, self.change.end)
 
     @cached_property
@@ -232,7 +232,8 @@ def change_boolean(node: ast.AST, source: Source) -> Iterator[Change]:
         operator = "not" if isinstance(node.op, ast.Not) else "~"
         yield Change(start=start, end=start + len(operator), replacement="")
     if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield Change(start=source.start(node), end=source.end(node), replacement=str(not node.value))
+        opposite = str(not node.value)
+        yield Change(start=source.start(node), end=source.end(node), replacement=opposite)
 
 
 def change_number(node: ast.AST, source: Source) -> Iterator[Change]:
@@ -422,7 +423,8 @@ def last_line_of_head(statement: ast.stmt) -> int:
     if not body:
         assert statement.end_lineno is not None
         return statement.end_lineno
-    return max(statement.lineno, body[0].lineno - 1)
+    first: ast.stmt = body[0]
+    return max(statement.lineno, first.lineno - 1)
 
 
 def names_bound_by(statement: ast.stmt) -> tuple[str, ...]:
@@ -434,5 +436,7 @@ def names_bound_by(statement: ast.stmt) -> tuple[str, ...]:
         targets = statement.targets
     if isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
         targets = [statement.target]
-    names = [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+    names: list[str] = []
+    for target in targets:
+        names += [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
     return tuple(names)

@@ -1,6 +1,6 @@
 """Mutation testing: change the code in many small ways, and see whether a test fails each time.
 
-    python -m benchmarks.mutate --area statistics --count 300 --seed 1 --jobs 2 --report survivors.md
+    python -m benchmarks.mutate --area statistics --count 300 --seed 1 --report survivors.md
     python -m benchmarks.mutate --record        only record which tests execute which lines
 
 The changes are drawn at random with a seed. Mutants run in copies of the repository, never in the
@@ -158,7 +158,7 @@ class Verdicts:
 
 
 def draw_mutants(root: Path, area: Area, count: int, seed: int) -> list[Mutant]:
-    """So many mutants of an area, or all there are, drawn at random and in the order of the text."""
+    """Draw mutants of an area at random: as many as wanted, or all there are."""
     candidates: list[Mutant] = []
     for path in list_modules(root, area):
         text = (root / path).read_text(encoding="utf-8")
@@ -246,7 +246,13 @@ def run_tests(tests: Sequence[Test], copy: Path) -> tuple[str, str]:
     return KILLED, "the test modules cannot be imported"
 
 
-def judge_all(mutants: Sequence[Mutant], area: Area, known: TestMap, verdicts: Verdicts, jobs: int) -> None:
+def judge_all(
+    mutants: Sequence[Mutant],
+    area: Area,
+    known: TestMap,
+    verdicts: Verdicts,
+    jobs: int,
+) -> None:
     """Run the tests of all mutants that have no verdict yet."""
     waiting = [mutant for mutant in mutants if verdicts.find(mutant) is None]
     print(f"{len(mutants)} mutants, of which {len(waiting)} are to be tested", flush=True)
@@ -283,7 +289,11 @@ def load_explanations(path: Path) -> dict[tuple[str, str, str], str]:
     return {(one["file"], one["original"], one["mutated"]): one["why"] for one in listed}
 
 
-def format_report(mutants: Sequence[Mutant], verdicts: Verdicts, explanations: dict[tuple[str, str, str], str]) -> str:
+def format_report(
+    mutants: Sequence[Mutant],
+    verdicts: Verdicts,
+    explanations: dict[tuple[str, str, str], str],
+) -> str:
     """The counts by module, and each survivor as a difference, as Markdown."""
     counts: dict[str, Counter[str]] = {}
     survivors: list[str] = []
@@ -298,8 +308,10 @@ def format_report(mutants: Sequence[Mutant], verdicts: Verdicts, explanations: d
             status = EQUIVALENT_STATUS
             explained.append(f"{_format_mutant(mutant)}\n{why}\n")
         elif status in (SURVIVED, NOT_EXECUTED):
-            note = "No test executes this line." if status == NOT_EXECUTED else ""
-            survivors.append(f"{_format_mutant(mutant)}\n{note or f'{verdict.tests} tests pass.'}\n")
+            note = f"{verdict.tests} tests pass."
+            if status == NOT_EXECUTED:
+                note = "No test executes this line."
+            survivors.append(f"{_format_mutant(mutant)}\n{note}\n")
         counts.setdefault(mutant.path, Counter())[status] += 1
     parts = ["## Mutants\n", _format_counts(counts)]
     parts += [f"## Survivors: {len(survivors)}\n", *survivors]
@@ -337,7 +349,12 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--report", type=Path, help="write the survivors to this file")
     parser.add_argument("--work", type=Path, default=WORK, help=f"default: {WORK}")
     parser.add_argument("--record", action="store_true", help="only record what the tests execute")
-    parser.add_argument("--tests", nargs="+", help="only these test files (default: all of tests/)", metavar="FILE")
+    parser.add_argument(
+        "--tests",
+        nargs="+",
+        metavar="FILE",
+        help="only these test files (default: all of tests/)",
+    )
     return parser.parse_args(arguments)
 
 

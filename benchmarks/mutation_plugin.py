@@ -1,4 +1,4 @@
-"""A pytest plugin for `benchmarks.mutate`: records which tests execute which lines, and runs chosen tests.
+"""A pytest plugin for `benchmarks.mutate`: it records what tests execute, and runs chosen tests.
 
 pytest -p benchmarks.mutation_plugin --record-lines FILE tests/test_x.py
 pytest -p benchmarks.mutation_plugin --only-tests FILE -x tests/test_x.py
@@ -129,7 +129,7 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-        """Record a fixture that several tests share apart from the test that is the first to use it."""
+        """Record a shared fixture by itself, not as a part of the first test that uses it."""
         if fixturedef.scope == "function":
             return (yield)
         with self._in_context(_name_fixture(fixturedef)):
@@ -148,7 +148,10 @@ class Recorder:
         slow = set[str]()
         for context in self.start_processes:
             slow |= self.users[context]
-        tests = [{"name": name, "seconds": round(self.seconds[name], 4), "processes": name in slow} for name in names]
+        tests = []
+        for name in names:
+            seconds = round(self.seconds[name], 4)
+            tests.append({"name": name, "seconds": seconds, "processes": name in slow})
         recorded = {"tests": tests, "lines": self._list_lines(numbers)}
         self.file.write_text(json.dumps(recorded))
 
@@ -172,7 +175,8 @@ def _name_fixture(definition: pytest.FixtureDef[Any]) -> str:
 
 def _list_fixtures(item: pytest.Item) -> list[pytest.FixtureDef[Any]]:
     """The fixtures that a test uses, directly or through other fixtures."""
-    definitions = item._fixtureinfo.name2fixturedefs.values()  # type: ignore[attr-defined]  # noqa: SLF001
+    found = item._fixtureinfo  # type: ignore[attr-defined]  # noqa: SLF001
+    definitions = found.name2fixturedefs.values()
     return [definition for overriding in definitions for definition in overriding]
 
 

@@ -33,8 +33,10 @@ LIMIT_OF_DATA = 6 * 2**30
 """What a process of tests may allocate: a mutant may never stop allocating."""
 RECORDING_SECONDS = 900
 """How long the recording of one test file may take."""
+RECORDING_FORMAT = "1"
+"""It changes when recordings are made in another way, so that older ones are made again."""
 NEIGHBOURS_SECONDS = 20.0
-"""How long the tests may take that are run because they stand beside tests that execute a line."""
+"""How long those tests may take that are in the same file as a test that executes a line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +84,9 @@ class TestMap:
                 known.setdefault(int(line), []).extend(first + number for number in numbers)
 
     def select(self, mutant: Mutant, own_folders: Sequence[str]) -> list[Test]:
-        """The tests for a mutant: those that execute its statement, then some that stand beside them.
+        """The tests for a mutant: those that execute its statement, then some of the same files.
 
-        A test that stands beside may use what the other has computed and the test module keeps.
+        The others may use what the first have computed, if the test module keeps it.
         Tests in the own folders of an area come first, and among them the fastest. Tests that
         start processes are only taken if no other test executes the statement.
         """
@@ -161,7 +163,7 @@ class Uses:
     """Where names are used in the package."""
 
     statements: dict[str, list[Lines]] = field(default_factory=lambda: defaultdict(list))
-    """For each name, the statements inside functions that use it, and those of the function of this name."""
+    """For each name, the statements inside functions that use it, or inside this function."""
     definitions: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """For each name, the names that are defined by it outside functions."""
     functions: dict[str, list[Lines]] = field(default_factory=lambda: defaultdict(list))
@@ -323,7 +325,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def copies_of(root: Path, count: int) -> Iterator[SimpleQueue[Path]]:
     """Copies of the repository, one for each job, which are deleted in the end."""
     place = MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MEMORY_NEEDED else None
-    with tempfile.TemporaryDirectory(prefix="mutants-", dir=place, ignore_cleanup_errors=True) as folder:
+    temporary = tempfile.TemporaryDirectory(
+        prefix="mutants-",
+        dir=place,
+        ignore_cleanup_errors=True,
+    )
+    with temporary as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(count):
             copy = Path(folder) / str(number)
@@ -353,9 +360,10 @@ def _digest_shared(root: Path) -> str:
     """A digest of the package and of what its tests share."""
     files = [file for file in (root / "src").rglob("*") if file.is_file()]
     files += [file for file in (root / "tests").rglob("*.py") if not file.match("test_*.py")]
-    files += [root / "pyproject.toml", Path(__file__).with_name("mutation_plugin.py")]
-    named = [f"{file} {_digest_file(file)}" for file in sorted(files) if "__pycache__" not in file.parts]
-    return _digest([line.removeprefix(str(root)) for line in named])
+    files.append(root / "pyproject.toml")
+    kept = [file for file in sorted(files) if "__pycache__" not in file.parts]
+    named = [f"{file.relative_to(root)} {_digest_file(file)}" for file in kept]
+    return _digest([RECORDING_FORMAT, *named])
 
 
 def _digest_file(file: Path) -> str:
