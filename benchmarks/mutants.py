@@ -171,9 +171,11 @@ class Source:
             place += 1
         first = self.token_starts[place]
         last = first
-        while self.token_starts[place] < start_of_right and self.tokens[place].string != "(":
-            last = self.token_starts[place] + len(self.tokens[place].string)
-            place += 1
+        stop = place + 3
+        for token, start in zip(self.tokens[place:stop], self.token_starts[place:stop], strict=True):
+            if start >= start_of_right or token.string == "(":
+                break
+            last = start + len(token.string)
         return first, last
 
 

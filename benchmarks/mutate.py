@@ -41,7 +41,7 @@ from benchmarks.mutation_tests import (
 )
 
 ROOT = Path(__file__).parents[1]
-EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
+EXPLANATIONS = Path("benchmarks", "equivalent_mutants.toml")
 WORK = Path(tempfile.gettempdir()) / "equipoise-mutants"
 ARITHMETIC_KINDS = (
     "arithmetic",
@@ -372,7 +372,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     verdicts = Verdicts(options.work / "verdicts.jsonl", known)
     started = time.monotonic()
     judge_all(mutants, area, known, verdicts, options.jobs)
-    report = format_report(mutants, verdicts, load_explanations(EQUIVALENT))
+    report = format_report(mutants, verdicts, load_explanations(root / EXPLANATIONS))
     print(report)
     print(f"{time.monotonic() - started:.0f} s")
     if options.report:

@@ -26,6 +26,8 @@ from queue import SimpleQueue
 
 from benchmarks.mutants import FUNCTIONS, Mutant, last_line_of_head, names_bound_by
 
+HERE = Path(__file__).parents[1]
+"""The folder above the plugin of pytest."""
 MEMORY = Path("/dev/shm")
 """Copies are made here if there is room: the tests write thousands of files."""
 MEMORY_NEEDED = 4 * 2**30
@@ -277,7 +279,7 @@ def run_pytest(copy: Path, options: Sequence[str], *, limit: float) -> Outcome:
     temporary.mkdir()
     variables = {
         **os.environ,
-        "PYTHONPATH": f"{copy / 'src'}:{copy}",
+        "PYTHONPATH": f"{copy / 'src'}:{copy}:{HERE}",
         "POLARS_MAX_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "TMPDIR": str(temporary),
