@@ -171,11 +171,12 @@ class Source:
             place += 1
         first = self.token_starts[place]
         last = first
-        stop = place + 3
-        for token, start in zip(self.tokens[place:stop], self.token_starts[place:stop], strict=True):
-            if start >= start_of_right or token.string == "(":
+        for place_of_word in range(place, min(place + 2, len(self.tokens))):
+            word = self.tokens[place_of_word].string
+            start = self.token_starts[place_of_word]
+            if start >= start_of_right or word == "(":
                 break
-            last = start + len(token.string)
+            last = start + len(word)
         return first, last
 
 

@@ -32,9 +32,11 @@ from pathlib import Path
 
 from benchmarks.mutants import FINDERS, Mutant, find_mutants
 from benchmarks.mutation_tests import (
+    Selected,
     Test,
     TestMap,
     copies_of,
+    ending_processes,
     list_test_files,
     load_tests,
     run_pytest,
@@ -56,6 +58,7 @@ ARITHMETIC_KINDS = (
 FIRST_SECONDS = 5.0
 """The tests of a mutant are run in two processes. The first has tests of about this length, and
 kills most mutants."""
+BUDGET = 60.0
 STARTING_SECONDS = 30.0
 SLOWDOWN = 8.0
 """The tests of a mutant may take this many times as long as when they were recorded, and
@@ -86,7 +89,12 @@ AREAS = {
     "statistics": Area(
         modules=("src/equipoise/stats", "src/equipoise/measuring"),
         kinds=ARITHMETIC_KINDS,
-        tests=("tests/stats/", "tests/measuring/", "tests/authoring/"),
+        tests=(
+            "tests/stats/",
+            "tests/measuring/",
+            "tests/authoring/",
+            "tests/probes/test_contracts.py",
+        ),
     ),
     "other": Area(
         modules=("src/equipoise/runs", "src/equipoise/answers", "src/equipoise/report"),
@@ -107,19 +115,24 @@ class Verdict:
     seconds: float
     tests: int
     """How many tests there were to run."""
+    left_out: int
+    """How many more there were, for which the budget did not suffice."""
     failed: str
     """The test that killed it, if any."""
     recording: str
     """The identity of the recording that the tests were chosen by."""
     failed_key: str
     """The key of the recording of the file of the test that killed it."""
+    budget: float
+    """How many seconds of tests might be run."""
 
 
 class Verdicts:
     """The verdicts of this run and of earlier ones, in a file with a line of JSON for each."""
 
-    def __init__(self, path: Path, known: TestMap) -> None:
+    def __init__(self, path: Path, known: TestMap, budget: float) -> None:
         self.path = path
+        self.budget = budget
         self.known = known
         self.lock = threading.Lock()
         self.by_key: dict[str, Verdict] = {}
@@ -144,7 +157,8 @@ class Verdicts:
         if verdict is None:
             return None
         if verdict.recording == self.known.identity:
-            return verdict
+            enough = verdict.budget >= self.budget or verdict.left_out == 0
+            return verdict if verdict.failed or enough else None
         file = verdict.failed.partition("::")[0]
         if verdict.failed and verdict.failed_key == self.known.keys.get(file):
             return verdict
@@ -182,10 +196,11 @@ def list_modules(root: Path, area: Area) -> list[str]:
     return sorted(file.relative_to(root).as_posix() for file in files)
 
 
-def judge(mutant: Mutant, tests: Sequence[Test], known: TestMap, copy: Path) -> Verdict:
+def judge(mutant: Mutant, selected: Selected, verdicts: Verdicts, copy: Path) -> Verdict:
     """Run the tests of a mutant in a copy of the repository."""
     started = time.monotonic()
-    status = SURVIVED if tests else NOT_EXECUTED
+    known = verdicts.known
+    status = SURVIVED if selected.tests else NOT_EXECUTED
     failed = ""
     target = copy / mutant.path
     original = target.read_bytes()
@@ -193,7 +208,7 @@ def judge(mutant: Mutant, tests: Sequence[Test], known: TestMap, copy: Path) -> 
         target.write_text(mutant.mutated_text, encoding="utf-8")
         # Python recognises a compiled module by the time and the size of its source.
         _drop_compiled(target)
-        for part in split_tests(tests):
+        for part in split_tests(selected.tests):
             status, failed = run_tests(part, copy)
             if status != SURVIVED:
                 break
@@ -204,10 +219,12 @@ def judge(mutant: Mutant, tests: Sequence[Test], known: TestMap, copy: Path) -> 
         key=mutant.key,
         status=status,
         seconds=round(time.monotonic() - started, 2),
-        tests=len(tests),
+        tests=len(selected.tests),
+        left_out=selected.left_out,
         failed=failed,
         recording=known.identity,
         failed_key=known.keys.get(failed.partition("::")[0], ""),
+        budget=verdicts.budget,
     )
 
 
@@ -249,7 +266,6 @@ def run_tests(tests: Sequence[Test], copy: Path) -> tuple[str, str]:
 def judge_all(
     mutants: Sequence[Mutant],
     area: Area,
-    known: TestMap,
     verdicts: Verdicts,
     jobs: int,
 ) -> None:
@@ -258,27 +274,27 @@ def judge_all(
     print(f"{len(mutants)} mutants, of which {len(waiting)} are to be tested", flush=True)
     done = Counter[str]()
     stopped = threading.Event()
-    with copies_of(known.root, jobs) as copies, ThreadPoolExecutor(jobs) as pool:
+    with copies_of(verdicts.known.root, jobs) as copies, ThreadPoolExecutor(jobs) as pool:
 
         def work_on(mutant: Mutant) -> None:
             if stopped.is_set():
                 return
+            selected = verdicts.known.select(mutant, own=area.tests, budget=verdicts.budget)
             copy = copies.get()
             try:
-                verdict = judge(mutant, known.select(mutant, area.tests), known, copy)
+                verdict = judge(mutant, selected, verdicts, copy)
             finally:
                 copies.put(copy)
+            if stopped.is_set():
+                return  # its tests were ended, not failed
             verdicts.add(verdict)
             done[verdict.status] += 1
             place = f"{mutant.path.removeprefix('src/equipoise/')}:{mutant.line}"
             number = f"{done.total()}/{len(waiting)}"
             print(f"{number} {verdict.status:12} {verdict.seconds:5.1f} s  {place}", flush=True)
 
-        try:
+        with ending_processes(stopped):
             list(pool.map(work_on, waiting))
-        except BaseException:
-            stopped.set()
-            raise
 
 
 def load_explanations(path: Path) -> dict[tuple[str, str, str], str]:
@@ -309,6 +325,8 @@ def format_report(
             explained.append(f"{_format_mutant(mutant)}\n{why}\n")
         elif status in (SURVIVED, NOT_EXECUTED):
             note = f"{verdict.tests} tests pass."
+            if verdict.left_out:
+                note += f" {verdict.left_out} more execute this line, and were not run."
             if status == NOT_EXECUTED:
                 note = "No test executes this line."
             survivors.append(f"{_format_mutant(mutant)}\n{note}\n")
@@ -346,6 +364,12 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=300, help="how many mutants (default: 300)")
     parser.add_argument("--seed", type=int, default=1, help="which mutants (default: 1)")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (default: 2)")
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=BUDGET,
+        help=f"seconds of tests for each mutant, as they were recorded (default: {BUDGET:.0f})",
+    )
     parser.add_argument("--report", type=Path, help="write the survivors to this file")
     parser.add_argument("--work", type=Path, default=WORK, help=f"default: {WORK}")
     parser.add_argument("--record", action="store_true", help="only record what the tests execute")
@@ -369,9 +393,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         return 0
     area = AREAS[options.area]
     mutants = draw_mutants(root, area, options.count, options.seed)
-    verdicts = Verdicts(options.work / "verdicts.jsonl", known)
+    verdicts = Verdicts(options.work / "verdicts.jsonl", known, options.budget)
     started = time.monotonic()
-    judge_all(mutants, area, known, verdicts, options.jobs)
+    judge_all(mutants, area, verdicts, options.jobs)
     report = format_report(mutants, verdicts, load_explanations(root / EXPLANATIONS))
     print(report)
     print(f"{time.monotonic() - started:.0f} s")

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,8 @@ MEMORY = Path("/dev/shm")
 MEMORY_NEEDED = 4 * 2**30
 LIMIT_OF_DATA = 6 * 2**30
 """What a process of tests may allocate: a mutant may never stop allocating."""
+RUNNING: set[subprocess.Popen[bytes]] = set()
+"""The processes of tests that are running now."""
 RECORDING_SECONDS = 900
 """How long the recording of one test file may take."""
 RECORDING_FORMAT = "1"
@@ -55,6 +58,26 @@ class Test:
     def file(self) -> str:
         """The file of the test."""
         return self.name.partition("::")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """The tests that are run for a mutant, in their order."""
+
+    tests: Sequence[Test]
+    left_out: int
+    """How many tests also execute the statement, and are not run because they take too long."""
+
+
+def take_seconds(tests: Sequence[Test], seconds: float) -> list[Test]:
+    """The first tests that together take no more than these seconds, and always the very first."""
+    taken: list[Test] = []
+    for test in tests:
+        seconds -= test.seconds
+        if taken and seconds < 0:
+            break
+        taken.append(test)
+    return taken
 
 
 @dataclass(kw_only=True)
@@ -85,12 +108,12 @@ class TestMap:
             for line, numbers in executed.items():
                 known.setdefault(int(line), []).extend(first + number for number in numbers)
 
-    def select(self, mutant: Mutant, own_folders: Sequence[str]) -> list[Test]:
+    def select(self, mutant: Mutant, *, own: Sequence[str], budget: float) -> Selected:
         """The tests for a mutant: those that execute its statement, then some of the same files.
 
         The others may use what the first have computed, if the test module keeps it.
-        Tests in the own folders of an area come first, and among them the fastest. Tests that
-        start processes are only taken if no other test executes the statement.
+        The area's own tests come first, and among them the fastest. Tests that start processes
+        are only taken if no other test executes the statement.
         """
         executing = self._executing(mutant)
         quick = {place for place in executing if not self.tests[place].processes}
@@ -104,16 +127,16 @@ class TestMap:
 
         def rank(place: int) -> tuple[bool, float, str]:
             test = self.tests[place]
-            return not test.file.startswith(tuple(own_folders)), test.seconds, test.name
+            return not test.file.startswith(tuple(own)), test.seconds, test.name
 
-        selected = [self.tests[place] for place in sorted(chosen, key=rank)]
-        seconds = 0.0
-        for place in sorted(beside, key=rank):
-            seconds += self.tests[place].seconds
-            if seconds > NEIGHBOURS_SECONDS:
-                break
-            selected.append(self.tests[place])
-        return selected
+        ranked = [self.tests[place] for place in sorted(chosen, key=rank)]
+        neighbours = [self.tests[place] for place in sorted(beside, key=rank)]
+        within_budget = take_seconds(ranked, budget)
+        left = budget - sum(test.seconds for test in within_budget)
+        return Selected(
+            tests=[*within_budget, *take_seconds(neighbours, min(left, NEIGHBOURS_SECONDS))],
+            left_out=len(ranked) - len(within_budget),
+        )
 
     def _executing(self, mutant: Mutant) -> set[int]:
         """The tests that execute the statement of a mutant, or that use what it defines."""
@@ -223,11 +246,14 @@ def load_tests(root: Path, work: Path, files: Sequence[str], jobs: int) -> TestM
     if missing:
         print(f"recording {len(missing)} of {len(files)} test files", flush=True)
         with copies_of(root, jobs) as copies, ThreadPoolExecutor(jobs) as pool:
+            stopped = threading.Event()
 
             def record_one(file: str) -> None:
-                record(file, copies=copies, key=keys[file], path=stored[file])
+                if not stopped.is_set():
+                    record(file, copies=copies, key=keys[file], path=stored[file])
 
-            list(pool.map(record_one, missing))
+            with ending_processes(stopped):
+                list(pool.map(record_one, missing))
     known = TestMap(root=root)
     for file in files:
         known.add(file, json.loads(stored[file].read_text()))
@@ -295,6 +321,7 @@ def run_pytest(copy: Path, options: Sequence[str], *, limit: float) -> Outcome:
         stderr=subprocess.STDOUT,
         start_new_session=True,
     ) as process:
+        RUNNING.add(process)
         _limit_memory(process.pid)
         try:
             output, _ = process.communicate(timeout=limit)
@@ -303,8 +330,21 @@ def run_pytest(copy: Path, options: Sequence[str], *, limit: float) -> Outcome:
             output = b""
             code = None
         finally:
+            RUNNING.discard(process)
             _end(process)
     return Outcome(code=code, output=output.decode(errors="replace")[-4000:])
+
+
+@contextmanager
+def ending_processes(stopped: threading.Event) -> Iterator[None]:
+    """If the block is interrupted, set the event and end the processes of tests."""
+    try:
+        yield
+    except BaseException:
+        stopped.set()
+        for process in list(RUNNING):
+            _end(process)
+        raise
 
 
 def _limit_memory(pid: int) -> None:
