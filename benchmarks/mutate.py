@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import signal
 import sys
@@ -398,7 +399,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     judge_all(mutants, area, verdicts, options.jobs)
     report = format_report(mutants, verdicts, load_explanations(root / EXPLANATIONS))
     print(report)
-    print(f"{time.monotonic() - started:.0f} s")
+    used = os.times()
+    seconds = f"{time.monotonic() - started:.0f} s"
+    print(f"{seconds}, and {used.children_user + used.children_system:.0f} s of CPU")
     if options.report:
         options.report.write_text(report, encoding="utf-8")
     return int("## Survivors: 0\n" not in report)
