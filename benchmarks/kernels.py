@@ -241,7 +241,7 @@ def take_sample(kernel: Kernel) -> dict[str, Any]:
 
 def check_contracts(kernel: Kernel) -> list[str]:
     """Run the tests of golden values under a kernel; the tests that fail."""
-    printed = ["-q", "--tb=line", "-rfE"]
+    printed = ["--tb=line", "-rfE"]
     parallel = ["-n", "2", "--dist", "loadgroup"]
     options = [*printed, *parallel, "-p", "no:cacheprovider"]
     done = run_python(kernel, ["-m", "pytest", *options, CONTRACTS])
