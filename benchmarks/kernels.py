@@ -210,6 +210,7 @@ def run_python(kernel: Kernel, arguments: Sequence[str]) -> subprocess.Completed
     """Run Python under a kernel."""
     variables = {
         **os.environ,
+        "COLUMNS": "400",  # pytest leaves out the reason of a failure that does not fit in a line
         "OPENBLAS_CORETYPE": kernel.name,
         "OPENBLAS_NUM_THREADS": "1",
         "POLARS_MAX_THREADS": "1",

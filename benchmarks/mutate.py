@@ -386,7 +386,6 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Run the command; the exit code is 1 if a mutant survived that nobody has explained."""
     options = parse_arguments(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options.work.mkdir(parents=True, exist_ok=True)
     files = options.tests or list_test_files(root)
     known = load_tests(root, options.work, files, options.jobs)
@@ -408,4 +407,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("Interrupted. The same command does what is left.", file=sys.stderr)
+        sys.exit(130)
