@@ -257,6 +257,8 @@ def run_tests(tests: Sequence[Test], copy: Path) -> tuple[str, str]:
         return TIMED_OUT, ""
     if outcome.code == 0:
         return SURVIVED, ""
+    if outcome.code < 0:
+        return KILLED, f"signal {-outcome.code} ended the tests"
     if "no such test" in outcome.output:
         return KILLED, "the test modules define other tests"
     if noted.is_file():
