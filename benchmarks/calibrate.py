@@ -6,12 +6,13 @@
 
 The corpora must have been fetched (`equipoise data fetch`). Everything is seeded. What a job found is
 added to a file at once (`--results`), and a job whose rows are there is not run again: so an
-interrupted run goes on where it was. Delete the file when the code under test has changed.
+interrupted run goes on where it was. Rows that other code has made are not used.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 import time
@@ -32,6 +33,11 @@ from benchmarks.processes import ROOT, write_block
 RUNS = 600
 FULL_RUNS = 2_000
 RESULTS = ROOT / "build" / "calibration.jsonl"
+SOURCE = ROOT / "src" / "equipoise"
+MEASURED = ("authoring", "detect", "measuring", "probes", "stats")
+SIMULATIONS = ROOT / "benchmarks" / "calibration"
+JUDGES = ("goals.py", "jobs.py", "page.py")
+"""Modules that make no rows."""
 
 
 def run_job(job: Job) -> tuple[list[Row], float]:
@@ -41,8 +47,21 @@ def run_job(job: Job) -> tuple[list[Row], float]:
     return rows, time.process_time() - start
 
 
-def read_results(path: Path) -> dict[str, list[Row]]:
-    """The rows of each job that a file holds. A line that was cut off by an interruption is left out."""
+def digest_code() -> str:
+    """What tells the code that makes the rows from any other."""
+    files = [file for folder in MEASURED for file in (SOURCE / folder).rglob("*.py")]
+    files += [file for file in SIMULATIONS.glob("*.py") if file.name not in JUDGES]
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def read_results(path: Path, code: str | None) -> dict[str, list[Row]]:
+    """The rows of each job that a file holds, if this code has made them (None: any code).
+
+    A line that was cut off by an interruption is left out.
+    """
     found = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -50,7 +69,8 @@ def read_results(path: Path) -> dict[str, list[Row]]:
                 record = json.loads(line)
             except json.JSONDecodeError:
                 continue
-            found[record["job"]] = record["rows"]
+            if code in (None, record["code"]):
+                found[record["job"]] = record["rows"]
     return found
 
 
@@ -61,12 +81,15 @@ def _to_plain(value: Any) -> Any:
     raise TypeError(f"{type(value)} cannot be stored")
 
 
-def run_jobs(jobs: Sequence[Job], path: Path, workers: int) -> dict[str, list[Row]]:
+def run_jobs(
+    jobs: Sequence[Job], path: Path, workers: int, *, of_any_code: bool = False
+) -> dict[str, list[Row]]:
     """Run the jobs whose rows are not in the file; return the rows of all of them by table.
 
     Processes are spawned, not forked: the threads of polars do not survive a fork.
     """
-    found = read_results(path)
+    code = digest_code()
+    found = read_results(path, None if of_any_code else code)
     waiting = [job for job in jobs if job.key not in found]
     log = _Progress(len(jobs), len(jobs) - len(waiting))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +97,12 @@ def run_jobs(jobs: Sequence[Job], path: Path, workers: int) -> dict[str, list[Ro
         # A line that an interruption cut off ends here.
         file.write("\n")
         for job, rows, seconds in _run(waiting, workers):
-            record = {"job": job.key, "seconds": round(seconds, 2), "rows": rows}
+            record = {
+                "job": job.key,
+                "code": code,
+                "seconds": round(seconds, 2),
+                "rows": rows,
+            }
             file.write(json.dumps(record, default=_to_plain) + "\n")
             file.flush()
             found[job.key] = rows
@@ -133,11 +161,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, help=f"runs a row instead of {RUNS}")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS, help="where rows are kept")
+    parser.add_argument(
+        "--of-any-code", action="store_true", help="use rows that other code has made, too"
+    )
     parser.add_argument("--only", default="", help="only the jobs whose name holds this text")
     options = parser.parse_args()
     runs = options.runs or (FULL_RUNS if options.full else RUNS)
     jobs = [job for job in list_jobs(runs, full=options.full) if options.only in job.key]
-    findings = run_jobs(jobs, options.results, options.workers)
+    findings = run_jobs(
+        jobs, options.results, options.workers, of_any_code=options.of_any_code
+    )
     tables = make_tables(findings, runs)
     print("\n\n".join(tables.values()))
     suspects = find_broken(findings, correct=False)

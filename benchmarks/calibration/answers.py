@@ -53,8 +53,8 @@ ABOVE_MEAN = "above the mean"
 class Loss:
     """Which answers are lost, because of what they say.
 
-    The first outcome of an answer that counts words is that most words are of the first kind, and of a
-    number that it is above the middle.
+    Of letters, those with more words of the first kind than the mean letter about such a person count
+    as first outcomes; of numbers, those above the mean.
     """
 
     first: float
@@ -277,12 +277,13 @@ def _draw_lost(
         return rng.binomial(slot.counts.astype(np.int64), risk).astype(np.float64)
     if asking.repetitions > 1:
         raise ValueError("Letters and numbers are lost one by one: ask each prompt once.")
-    if slot.numbers is not None:
-        is_first = slot.numbers > NUMBERS[world.probe.name][0]
-    else:
+    content = slot.numbers
+    if content is None:
         firsts = [detector.counts.index(first) for first, _ in detector.opposites]
         seconds = [detector.counts.index(second) for _, second in detector.opposites]
-        is_first = slot.counts[:, firsts].sum(axis=1) > slot.counts[:, seconds].sum(axis=1)
+        first_words = slot.counts[:, firsts].sum(axis=1)
+        content = first_words / np.maximum(first_words + slot.counts[:, seconds].sum(axis=1), 1.0)
+    is_first = content > content.mean()
     risk = np.where(here & is_first, loss.first, loss.others)
     is_lost = rng.random(len(risk)) < risk
     return slot.counts * is_lost[:, None]

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 
 from benchmarks.calibration.answers import NO_LOSS, Asking, Loss, lose_by_content, make_rows
 from benchmarks.calibration.coverage import pack
-from benchmarks.calibration.models import STEERED_BY, steer
+from benchmarks.calibration.models import STEERED_BY
+from benchmarks.calibration.models import steer as steer_exactly
 from benchmarks.calibration.runs import (
     Row,
     draw_batches,
@@ -42,6 +44,8 @@ REACHED = 1e-5
 """A limit is reached if the true metric is this near to where it should be."""
 STEP = 0.05
 ROUNDS = 4
+NOISE = 0.1
+"""The standard deviation of chances between prompts."""
 MAX_STEERING = {"shift": 0.5, "gap": 1.0, "slope": 3.0}
 
 
@@ -58,13 +62,32 @@ def is_one_sided(world: World, metric: str) -> bool:
 
 
 @cache
+def _prompt_noise(study: str) -> Array:
+    """How far the chances of prompts are from what they share, where an answer is more than one outcome.
+
+    With it, letters and numbers differ enough for it to matter which of them are lost.
+    """
+    world = make_world(study)
+    detector = world.probe.detector
+    if not detector.counts and not detector.number:
+        return np.zeros(world.prompts.height)
+    return NOISE * start_rng("noise", study).standard_normal(world.prompts.height)
+
+
+def steer(study: str, steering: Mapping[str, float]) -> Array:
+    """The chances of a model with these parameters."""
+    world = make_world(study)
+    return np.clip(steer_exactly(world, steering) + _prompt_noise(study), 0.0, 1.0)
+
+
+@cache
 def sensitive_parameters(study: str) -> dict[str, str]:
     """For each marked metric the parameter of `steer` that moves it most, each for one metric."""
     world = make_world(study)
-    before = find_truth(world, steer(world, {}))
+    before = find_truth(world, steer(study, {}))
     changes = {}
     for parameter in STEERED_BY:
-        after = find_truth(world, steer(world, {parameter: STEP}))
+        after = find_truth(world, steer(study, {parameter: STEP}))
         changes[parameter] = {name: abs(after[name] - before[name]) for name in before}
     chosen: dict[str, str] = {}
     for name in before:
@@ -82,27 +105,28 @@ def find_steering(study: str, targets: Mapping[str, float]) -> dict[str, float]:
     parameters = sensitive_parameters(study)
     for _ in range(ROUNDS):
         for metric, parameter in parameters.items():
-            steering[parameter] = _solve(world, steering, parameter, metric, targets[metric])
-        truth = find_truth(world, steer(world, steering))
+            steering[parameter] = _solve(study, steering, parameter, metric, targets[metric])
+        truth = find_truth(world, steer(study, steering))
         if all(abs(truth[name] - targets[name]) < REACHED / 10 for name in parameters):
             break
     return steering
 
 
 def _solve(
-    world: World, steering: Mapping[str, float], parameter: str, metric: str, target: float
+    study: str, steering: Mapping[str, float], parameter: str, metric: str, target: float
 ) -> float:
     """The value of one parameter at which a metric has its target, or at which it is nearest to it.
 
     A range is not negative. A negative target of it is the range with women ahead.
     """
+    world = make_world(study)
     lowest = -MAX_STEERING[parameter]
     highest = MAX_STEERING[parameter]
     if is_one_sided(world, metric):
         lowest, highest = (0.0, highest) if target > 0 else (lowest, 0.0)
 
     def miss(value: float) -> float:
-        truth = find_truth(world, steer(world, {**steering, parameter: value}))[metric]
+        truth = find_truth(world, steer(study, {**steering, parameter: value}))[metric]
         return truth - (abs(target) if is_one_sided(world, metric) else target)
 
     at_lowest = miss(lowest)
@@ -135,7 +159,7 @@ def study_limits(
     rows = []
     for beyond, side in ((True, 1.0), (False, -1.0)):
         targets = choose_limits(study, limit, beyond=beyond, side=side)
-        chance = steer(make_world(study), find_steering(study, targets))
+        chance = steer(study, find_steering(study, targets))
         truth = find_truth(make_world(study), chance)
         where = "beyond" if beyond else "inside"
         counts = _count_wrong(study, chance, truth, losses, items, runs, where)
@@ -241,7 +265,7 @@ def study_gate_limits(
         name: target_of(world, name, limit, beyond=False, side=1.0)
         for name in world.probe.marked_metrics()
     }
-    chance = steer(world, find_steering(study, targets))
+    chance = steer(study, find_steering(study, targets))
     truth = find_truth(world, chance)
     rng = start_rng("gate", suites, study, limit, runs)
     share_asked = share_asked_of(world, asking)
