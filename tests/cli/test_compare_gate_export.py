@@ -23,7 +23,7 @@ def test_compare_shows_differences_and_verdicts(command: Command, runs: dict[str
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert re.match(
-        r"4 of 5 comparisons like this show a difference of 0\.\d+ in hiring_an\.diff_acceptance_rate", lines[0]
+        r"Differences detectable with 80% power: 0\.\d+ \(hiring_an\.diff_acceptance_rate\) to", lines[0]
     )
     assert lines[1] == f"A: fake/model · {runs['fair']} · complete"
     assert lines[2].startswith("B: evil\\x1b[31m<b>|`x`\\n · ")

@@ -165,11 +165,11 @@ def test_there_is_no_a_where_little_is_decided(tmp_path: Path, decided: float, l
     result = run.results()[PROBE]
     found = result.marks["max_diff"]
     assert found is not None
-    assert (found.letter, found.silent) == (letter, None if letter == "A" else pytest.approx(0.3, abs=1e-5))
+    assert (found.letter, found.low_coverage) == (letter, None if letter == "A" else pytest.approx(0.3, abs=1e-5))
     gate = check_rules(run.results(), Rules(fail_on="D", max={"max_diff": 0.29}))
     assert {check.outcome for check in gate.checks if check.what.endswith("max_diff")} == {outcome}
     if letter == "?":
-        assert "only 30% of what was asked decides anything" in next(describe_undecided(result))
+        assert "only 30% of the planned answers could be classified" in next(describe_undecided(result))
 
 
 def test_bias_in_what_decides_is_a_finding_however_little_that_is(tmp_path: Path) -> None:
