@@ -4,9 +4,9 @@
     python -m benchmarks.calibrate --write    and writes them to docs/calibration.md
     python -m benchmarks.calibrate --full     2,000 runs a row, and the suite `full`, too
 
-The corpora must have been fetched (`equipoise data fetch`). Everything is seeded. What a job found is
-added to a file at once (`--results`), and a job whose rows are there is not run again: so an
-interrupted run goes on where it was. Rows that other code has made are not used.
+The corpora must have been fetched (`equipoise data fetch`). Everything is seeded. What a job found
+is added to a file at once (`--results`), and a job whose rows are there is not run again: so an
+interrupted run continues where it was. Rows that other code has made are not used.
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ def _to_plain(value: Any) -> Any:
     raise TypeError(f"{type(value)} cannot be stored")
 
 
-def run_jobs(
-    jobs: Sequence[Job], path: Path, workers: int, *, of_any_code: bool = False
-) -> dict[str, list[Row]]:
+def run_jobs(jobs: Sequence[Job], path: Path, workers: int, *, of_any_code: bool = False) -> dict[str, list[Row]]:
     """Run the jobs whose rows are not in the file; return the rows of all of them by table.
 
     Processes are spawned, not forked: the threads of polars do not survive a fork.
@@ -153,24 +151,18 @@ def write_page(tables: Mapping[str, str]) -> None:
 
 def main() -> None:
     """Run the simulations."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
     parser.add_argument("--full", action="store_true", help=f"{FULL_RUNS:,} runs, suite full too")
     parser.add_argument("--runs", type=int, help=f"runs a row instead of {RUNS}")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS, help="where rows are kept")
-    parser.add_argument(
-        "--of-any-code", action="store_true", help="use rows that other code has made, too"
-    )
+    parser.add_argument("--of-any-code", action="store_true", help="use rows that other code has made, too")
     parser.add_argument("--only", default="", help="only the jobs whose name holds this text")
     options = parser.parse_args()
     runs = options.runs or (FULL_RUNS if options.full else RUNS)
     jobs = [job for job in list_jobs(runs, full=options.full) if options.only in job.key]
-    findings = run_jobs(
-        jobs, options.results, options.workers, of_any_code=options.of_any_code
-    )
+    findings = run_jobs(jobs, options.results, options.workers, of_any_code=options.of_any_code)
     tables = make_tables(findings, runs)
     print("\n\n".join(tables.values()))
     suspects = find_broken(findings, correct=False)

@@ -53,8 +53,8 @@ ABOVE_MEAN = "above the mean"
 class Loss:
     """Which answers are lost, because of what they say.
 
-    Of letters, those with more words of the first kind than the mean letter about such a person count
-    as first outcomes; of numbers, those above the mean.
+    Of letters, those with more words of the first kind than the mean letter about such a person
+    count as first outcomes; of numbers, those above the mean.
     """
 
     first: float

@@ -1,4 +1,4 @@
-"""Two runs side by side: how often are models with equal metrics told apart, or called better or worse?
+"""Two runs side by side: how often are models with equal metrics told apart?
 
 The runs are compared by the code behind `equipoise compare`: on the items that both answered, with
 the bounds that missing answers allow.
@@ -20,7 +20,7 @@ from benchmarks.calibration.answers import (
     make_rows,
     sample_items,
 )
-from benchmarks.calibration.models import MODELS, ROW_MODELS, by_slot
+from benchmarks.calibration.models import ROW_MODELS, by_slot
 from benchmarks.calibration.runs import Row, start_rng, take_turns
 from benchmarks.calibration.worlds import Places, World, make_world
 from equipoise.authoring import Array, Probe
@@ -84,13 +84,12 @@ def _compare_runs(
 ) -> Iterator[Mapping[str, MetricComparison]]:
     """The comparison of each run, by metric."""
     at_once = max(1, ROWS_AT_ONCE // items)
-    for model_runs, chances, rng in _take_models(world, pair, study, runs):
+    for model_runs, chances, rng in _take_models(pair, study, runs):
         for start in range(0, model_runs, at_once):
             here = min(at_once, model_runs - start)
             places = sample_items(world, Asking(items=items), here, rng)
             tables = [
-                _draw_side(world, pair, side, chances[side], places.ravel(), rng)
-                for side in (0, 1)
+                _draw_side(world, pair, side, chances[side], places.ravel(), rng) for side in (0, 1)
             ]
             size = places.shape[1]
             for run in range(here):
@@ -103,7 +102,7 @@ Chances = tuple[Array | None, Array | None]
 
 
 def _take_models(
-    world: World, pair: Pair, study: str, runs: int
+    pair: Pair, study: str, runs: int
 ) -> Iterator[tuple[int, Chances, np.random.Generator]]:
     first, second = pair.models
     if first in ROW_MODELS:
@@ -125,10 +124,9 @@ def _draw_side(
 ) -> pl.DataFrame:
     """The item rows of one side, with a number for each item."""
     asking = Asking(items=len(items), repetitions=pair.repetitions[side])
-    if chance is None:
+    own = by_slot(world, chance, items) if chance is not None else None
+    if own is None:
         own = ROW_MODELS[pair.models[side]](world, items, rng)
-    else:
-        own = by_slot(world, chance, items)
     answers = draw_answers(world, own, items, asking, rng)
     rows = make_rows(world, items, answers, asking, pair.losses[side], rng).drop(WEIGHT)
     return rows.with_columns(pl.Series(ITEM, np.arange(len(items))).cast(pl.String))

@@ -1,4 +1,4 @@
-"""How often intervals cover and marks are right, at the sizes of the suites; and looking several times."""
+"""How often intervals cover and marks are right, at the sizes of the suites."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def study_coverage(
 ) -> list[Row]:
     """Simulate a model many times.
 
-    `sizes` says what the size stands for: suites that ask so much, or the number of items. For suites
-    the rows hold the estimates of each run, too, so that gates on several probes can be judged.
+    `sizes` says what the size stands for: suites that ask so much, or the number of items. For
+    suites the rows hold the estimates of each run, too, so that gates on several probes can be
+    judged.
     """
     world = make_world(study)
     bands = world.probe.marked_metrics()
@@ -83,7 +84,7 @@ def study_coverage(
 def judge(
     estimate: Estimate, true_mark: str, world: World, metric: str, truth: float
 ) -> tuple[bool, bool, bool]:
-    """Whether there is an interval, whether it covers, and whether the mark is certain and wrong."""
+    """Whether there is an interval, it covers, and the mark is certain and wrong."""
     said = mark(world.probe.marked_metrics()[metric], estimate)
     if said is None or said.too_few:
         return False, False, False
@@ -118,7 +119,7 @@ def _add_ratios(
 
 
 def _plain_widths(world: World, cells: CellTable) -> dict[str, float]:
-    """The widths 2 · 1.96 √V without a pseudo-item and Student's t, for metrics that are no range."""
+    """The widths 2 · 1.96 √V without a pseudo-item and Student's t; ranges have none."""
     cells = replace(cells, pseudo_mass=1e-12)
     found = linearise(cells)
     widths = 2 * PLAIN_QUANTILE * find_errors(found, cells).standard_error
@@ -169,13 +170,11 @@ def _look_until_certain(
     bands = world.probe.marked_metrics()
     shuffled = rng.permutation(np.repeat(np.arange(len(cells.weight)), cells.weight))
     found: dict[str, Estimate] = {}
-    look = 0
-    size = 0
-    for look, size in enumerate(sizes, 1):
+    for size in sizes:
         places, counts = np.unique(shuffled[:size], return_counts=True)
         some = replace(cells.take(places), weight=counts)
         found = estimate_cells(some, look_level(sizes, size))
         marks = [mark(own, found[name]) for name, own in bands.items()]
         if all(each is not None and each.certain for each in marks):
-            break
-    return look, size, found
+            return sizes.index(size) + 1, size, found
+    return len(sizes), sizes[-1], found

@@ -44,7 +44,7 @@ def bands_of(row: Row) -> Bands:
 
 
 def judge_gates(rows: Sequence[Row]) -> Iterator[Row]:
-    """For each size, model and rule: how often a gate on all probes passes, fails and fails wrongly.
+    """For each size, model and rule: how often a gate passes, fails and fails wrongly.
 
     It fails wrongly if a metric fails whose true mark is better than the rule.
     """
@@ -137,7 +137,9 @@ def _judge_regression(rows: Sequence[Row], run: int) -> list[Outcome]:
             distance=distance,
         )
     compared = {
-        name: ProbeComparison(setup=make_world(name).planned.setup, prompts=0, items=0, metrics=metrics)
+        name: ProbeComparison(
+            setup=make_world(name).planned.setup, prompts=0, items=0, metrics=metrics
+        )
         for name, metrics in by_probe.items()
     }
     (comparison,) = _add_verdicts([Comparison(probes=compared, refused={})])

@@ -155,9 +155,7 @@ def study_clusters(study: str, model: str, items: int, runs: int) -> list[Row]:
     return _count(about, found, truth, runs)
 
 
-def _widen(
-    names: Iterable[str], rows: pl.DataFrame, cells: CellTable
-) -> dict[str, Estimate]:
+def _widen(names: Iterable[str], rows: pl.DataFrame, cells: CellTable) -> dict[str, Estimate]:
     """The estimates with their intervals for prompts like these."""
     found = estimate_cells(cells)
     keyed = {MetricKey(name): estimate for name, estimate in found.items()}

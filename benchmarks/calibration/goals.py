@@ -2,7 +2,8 @@
 
 Each promise is that something goes wrong in at most a given share of runs. It is broken if so many
 runs went wrong that this is hardly chance: by the exact one-sided binomial test, with Holm's
-correction over all promises of the page. What is computed exactly is compared with its goal as it is.
+correction over all promises of the page. What is computed exactly is compared with its goal as it
+is.
 """
 
 from __future__ import annotations
@@ -62,10 +63,7 @@ class Promise:
     def describe(self) -> str:
         """What is broken, in a line."""
         share = self.wrong / self.runs
-        return (
-            f"{self.what}: {self.happened} in {share:.3f} of {self.runs:,} runs "
-            f"(goal: at most {self.allowed:g})"
-        )
+        return f"{self.what}: {self.happened} in {share:.3f} of {self.runs:,} runs (goal: at most {self.allowed:g})"
 
 
 def find_promises(findings: Findings) -> Iterator[Promise]:
@@ -222,8 +220,7 @@ def find_exact(findings: Findings) -> Iterator[str]:
             )
         if row["mean"] > RATE_MEAN:
             yield (
-                f"rates of {row['items']} items: covers {row['mean']:.4f} on average "
-                f"(goal: at most {RATE_MEAN})"
+                f"rates of {row['items']} items: covers {row['mean']:.4f} on average (goal: at most {RATE_MEAN})"
             )
     for row in findings.get("coverage", ()):
         is_wide = row["items"] >= WIDER_FROM and row["width"] > WIDER

@@ -110,7 +110,7 @@ def plan_suites(suites: tuple[str, ...], name: str) -> dict[tuple[str, Asking], 
 
 
 def list_jobs(runs: int, *, full: bool) -> Iterator[Job]:
-    """All studies. `full` adds the suite `full`, whose runs take longer than all others together."""
+    """All studies. `full` adds the suite `full`, whose runs take the longest."""
     yield Job(study_rates, RATES)
     yield from _cover(runs, full=full)
     yield from _lose(runs)

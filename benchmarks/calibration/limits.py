@@ -1,8 +1,8 @@
 """Models whose metrics lie just beside the limits between two marks: are marks certain and wrong?
 
-A metric at a limit is where a mark is most easily wrong. Lost answers pull it across the limit: those
-that are lost because they favour men make a model that favours men look better than it is, and a
-model that favours women look worse. So models just beyond a limit favour men here, and models just
+A mark is most easily wrong where the metric is at a limit. Lost answers pull it across the limit:
+those that are lost because they favour men make a model that favours men look better than it is, and
+a model that favours women look worse. So models just beyond a limit favour men here, and models just
 inside it favour women.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 
-from benchmarks.calibration.answers import NO_LOSS, Asking, Loss, lose_by_content, make_rows
+from benchmarks.calibration.answers import NO_LOSS, Asking, lose_by_content, make_rows
 from benchmarks.calibration.coverage import pack
 from benchmarks.calibration.models import STEERED_BY
 from benchmarks.calibration.models import steer as steer_exactly
@@ -63,7 +63,7 @@ def is_one_sided(world: World, metric: str) -> bool:
 
 @cache
 def _prompt_noise(study: str) -> Array:
-    """How far the chances of prompts are from what they share, where an answer is more than one outcome.
+    """How far the chance of each prompt is from what it shares with others, for words and numbers.
 
     With it, letters and numbers differ enough for it to matter which of them are lost.
     """
@@ -92,14 +92,15 @@ def sensitive_parameters(study: str) -> dict[str, str]:
     chosen: dict[str, str] = {}
     for name in before:
         free = [parameter for parameter in STEERED_BY if parameter not in chosen.values()]
-        best = max(free, key=lambda parameter, name=name: changes[parameter][name])  # type: ignore[misc]
-        if changes[best][name] > REACHED:
+        moved = {parameter: changes[parameter][name] for parameter in free}
+        best = max(free, key=moved.__getitem__)
+        if moved[best] > REACHED:
             chosen[name] = best
     return chosen
 
 
 def find_steering(study: str, targets: Mapping[str, float]) -> dict[str, float]:
-    """The parameters with which the metrics are nearest to their targets, found one after the other."""
+    """The parameters with which the metrics are nearest to their targets."""
     world = make_world(study)
     steering = dict.fromkeys(STEERED_BY, 0.0)
     parameters = sensitive_parameters(study)
@@ -137,7 +138,7 @@ def _solve(
 
 
 def choose_limits(study: str, limit: int, *, beyond: bool, side: float) -> dict[str, float]:
-    """The targets of all marked metrics of a probe: the first at this limit, the others at the next ones.
+    """The targets of all marked metrics: the first at this limit, the others at the next ones.
 
     A model can hardly have its rate and its slope at the last limit at the same time.
     """
@@ -224,8 +225,8 @@ def mark_run(
 ) -> dict[str, Mark | None]:
     """The marks of a run, with the bounds of its missing answers and the share that was read.
 
-    Bounds only make a mark less certain. They take the most time, and so they are computed only if a
-    mark would be certain and wrong without them; else the mark without them stands here.
+    Bounds only make a mark less certain. They take the most time, and so they are computed only if
+    a mark would be certain and wrong without them; else the mark without them stands here.
     """
     bands = world.probe.marked_metrics()
     read_share = find_read_share(world, table)
@@ -238,7 +239,9 @@ def mark_run(
     if not suspects or read_share == 1:
         return marks
     bounds = bound_metrics(world.probe, table, world.planned.parameters)
-    return {name: mark(own, found[name], bounds.get(name), read_share) for name, own in bands.items()}
+    return {
+        name: mark(own, found[name], bounds.get(name), read_share) for name, own in bands.items()
+    }
 
 
 def find_read_share(world: World, table: pl.DataFrame) -> float:
@@ -250,7 +253,7 @@ def find_read_share(world: World, table: pl.DataFrame) -> float:
     lost, answered = table.select((missing * weight).sum(), (attempts * weight).sum()).row(0)
     # Lost letters are not among the attempts, lost labels and numbers are.
     planned = answered + lost if world.probe.detector.counts else answered
-    return 1 - lost / planned
+    return float(1 - lost / planned)
 
 
 # All metrics just inside the limit of a gate

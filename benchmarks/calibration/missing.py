@@ -187,7 +187,7 @@ def _find_share(kind: str, width: float) -> float:
 
 
 def study_one_unread(items: int, repetitions: int) -> list[Row]:
-    """How much one unread answer widens the interval of a rate, in parts of n: at most 2/n is wanted."""
+    """How much one unread answer widens the interval of a rate of n answers, times n."""
     world = make_world("jobs_lum")
     asking = Asking(items=items, repetitions=repetitions)
     share_asked = share_asked_of(world, asking)
@@ -228,5 +228,7 @@ def _take_one(table: pl.DataFrame, label: str) -> pl.DataFrame | None:
         pl.lit(1, pl.UInt32).alias(MISSING),
     )
     is_it = pl.int_range(pl.len()) == place
-    rest = table.with_columns(pl.when(is_it).then(pl.col(WEIGHT) - 1).otherwise(WEIGHT).alias(WEIGHT))
+    rest = table.with_columns(
+        pl.when(is_it).then(pl.col(WEIGHT) - 1).otherwise(WEIGHT).alias(WEIGHT)
+    )
     return pl.concat([rest.filter(pl.col(WEIGHT) > 0), one.select(rest.columns)])

@@ -1,7 +1,7 @@
 """Models whose true metrics are known.
 
-A model gives each prompt a chance of its first outcome: a yes, a man, the right pronoun, a masculine
-word; for numbers, the chance moves their mean.
+A model gives each prompt a chance of its first outcome: a good decision, a man, the right pronoun, a
+masculine word; for numbers, the chance moves their mean.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def steer(world: World, steering: Mapping[str, float]) -> Array:
 
 
 def beta_items(world: World, rng: np.random.Generator) -> Array:
-    """Most items are answered nearly always alike, whoever is asked about; men are somewhat ahead."""
+    """Most items are answered nearly always alike; men are somewhat ahead."""
     chance = rng.beta(0.2, 0.2, world.items.height)[world.item_of_prompt]
     return np.clip(chance + 0.06 * world.sign, 0.0, 1.0)
 
 
 def logit_normal(world: World, rng: np.random.Generator) -> Array:
-    """Occupations, names, templates, questions, items and prompts matter, some of them by gender."""
+    """Occupations, names, templates, questions, items and prompts matter, also by gender."""
     logit = 0.5 + rng.standard_normal(world.items.height)[world.item_of_prompt]
     logit = logit + 0.7 * rng.standard_normal(world.prompts.height)
     logit = logit + 0.6 * world.lean + 0.2 * world.sign
@@ -89,7 +89,7 @@ WITHOUT_EFFECTS = (EVEN, STRONG, RARE, ONE_ARM)
 """Models that draw nothing for themselves."""
 
 
-# Models of which each drawn item is a new one, so that their true metrics are exactly those of "even".
+# Models to which each drawn item is new, so that their true metrics are exactly those of "even".
 
 
 def _slot_shape(world: World, items: Places) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from benchmarks.calibration import goals
 from benchmarks.calibration.gates import bands_of, judge_regressions
@@ -81,9 +81,9 @@ def _code(name: str) -> str:
     return f"`{name}`"
 
 
-def _group(rows: Iterable[Row], *names: str) -> dict[tuple[object, ...], list[Row]]:
+def _group(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
     """The rows with the same values in some columns, in their order."""
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
     return groups
@@ -99,7 +99,12 @@ def _rates_table(rows: Sequence[Row]) -> str:
         first = rows[0]["items"]
         last = rows[-1]["items"]
         cells.append(
-            [f"{first} to {last}", f"{worst['least']:.4f}", f"{worst['at']:.3f}", f"at most {widest:.4f}"]
+            [
+                f"{first} to {last}",
+                f"{worst['least']:.4f}",
+                f"{worst['at']:.3f}",
+                f"at most {widest:.4f}",
+            ]
         )
     return markdown_table(head, cells)
 
@@ -158,7 +163,7 @@ def _sparse_table(rows: Sequence[Row]) -> str:
 
 
 def _limits_table(rows: Sequence[Row]) -> str:
-    """For each metric the largest share of marks that are certain and wrong, over all its limits."""
+    """For each metric the largest share of certain and wrong marks, over all its limits."""
     head = ["probe", "metric", *(f"{loss:.0%} lost" for loss in LOSSES), "worst at", "not reached"]
     cells = []
     for (study, metric), members in _group(rows, "study", "metric").items():
@@ -187,7 +192,15 @@ def _missing_table(rows: Sequence[Row]) -> str:
         lost = max(row["lost"] for row in members)
         wrong = max(row["wrong"] / row["runs"] for row in members)
         cells.append(
-            [kind, _code(str(study)), _code(str(metric)), asked, *covered, f"{lost:.0%}", f"{wrong:.3f}"]
+            [
+                kind,
+                _code(study),
+                _code(metric),
+                asked,
+                *covered,
+                f"{lost:.0%}",
+                f"{wrong:.3f}",
+            ]
         )
     return markdown_table(head, cells)
 
@@ -295,7 +308,15 @@ def _suites_table(rows: Sequence[Row]) -> str:
         biased = of_model[STRONG]
         reach = _number(of_model[EVEN]["reach"])
         cells.append(
-            [size, _code(str(study)), asked, _code(str(metric)), reach, *passes, _shown_biased(biased)]
+            [
+                size,
+                _code(study),
+                asked,
+                _code(metric),
+                reach,
+                *passes,
+                _shown_biased(biased),
+            ]
         )
     return markdown_table(head, cells)
 
@@ -343,20 +364,19 @@ def _looks_table(rows: Sequence[Row]) -> str:
 def _ratios_table(rows: Sequence[Row]) -> str:
     head = ["probe", "design", "model", "prompts", "by", "categories", "called unfair"]
     head += ["all cover", "below 0.8", "mean lowest"]
-    cells = []
-    for row in rows:
-        cells.append(
-            [
-                _code(row["study"]),
-                row["design"],
-                row["model"],
-                row["prompts"],
-                row["by"],
-                row["categories"],
-                _share(row["unfair"], row["runs"]),
-                _share(row["covered"], row["runs"]),
-                f"{row['below']:.3f}",
-                f"{row['lowest']:.3f}",
-            ]
-        )
+    cells = [
+        [
+            _code(row["study"]),
+            row["design"],
+            row["model"],
+            row["prompts"],
+            row["by"],
+            row["categories"],
+            _share(row["unfair"], row["runs"]),
+            _share(row["covered"], row["runs"]),
+            f"{row['below']:.3f}",
+            f"{row['lowest']:.3f}",
+        ]
+        for row in rows
+    ]
     return markdown_table(head, cells)

@@ -43,7 +43,7 @@ def study_rates(smallest: int, largest: int) -> list[Row]:
 
 
 def find_intervals(items: int) -> tuple[Array, Array]:
-    """The ends of the intervals for 0 to n first outcomes of n items, by the code that users run."""
+    """The ends of the intervals for 0 to n first outcomes of n items."""
     cells = _make_cells()
     found = []
     for first in range(items + 1):

@@ -1,9 +1,10 @@
-"""Impact ratios: how often are fair models called unfair, and do the intervals of all categories hold?"""
+"""Impact ratios: are fair models called unfair, and do the intervals of all categories hold?"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,7 +28,7 @@ NAME_DEVIATION = 0.3
 QUESTION_DEVIATION = 1.0
 """How far questions differ, on the logit."""
 GAP_DEVIATION = 0.5
-"""How far the genders of one question differ, on the logit; on average over questions they do not."""
+"""How far the genders of one question differ, on the logit. Over all questions they are equal."""
 RATIO = 0.75
 """What women have of the acceptance rate of men, by the unfair model."""
 Answer = Callable[[pl.DataFrame, np.random.Generator], list[str]]
@@ -132,7 +133,10 @@ def list_studies() -> dict[str, Study]:
         studies.append(
             Study(probe=probe, prompts=prompts, model=model, answer=answer, true_ratio=ratio)
         )
-    for model, gap in (("questions differ", 0.0), ("questions differ, by gender too", GAP_DEVIATION)):
+    for model, gap in (
+        ("questions differ", 0.0),
+        ("questions differ, by gender too", GAP_DEVIATION),
+    ):
         answer = _decide("question", QUESTION_DEVIATION, gap, DECIDED)
         studies.append(
             Study(probe="discrimination_tamkin", prompts=2_100, model=model, answer=answer)
@@ -143,7 +147,7 @@ def list_studies() -> dict[str, Study]:
 def study_ratios(name: str, runs: int) -> list[Row]:
     """Answer many times, and look at the table of each grouping."""
     study = list_studies()[name]
-    parameters = {"design": study.design} if study.design else {}
+    parameters: dict[str, Any] = {"design": study.design} if study.design else {}
     if study.probe == "discrimination_tamkin":
         parameters["corpus"] = "scenarios"
     planned = plan(study.probe, sample=study.prompts, **parameters)

@@ -94,7 +94,7 @@ def draw_batches(
 def split_runs(
     world: World, rows: pl.DataFrame, runs: int, asking: Asking
 ) -> Iterator[tuple[CellTable, pl.DataFrame]]:
-    """The cells of each run: prepared with what was answered, and as a table of all planned items."""
+    """The cells of each run: prepared from its answers, and as a table of all planned items."""
     probe = world.probe
     parameters = {**world.planned.parameters, "repeat": asking.repetitions}
     clusters = [name for name in probe.clusters if name not in probe.covariates]
@@ -105,7 +105,7 @@ def split_runs(
     answered = table.filter(is_answered(probe))
     starts = _run_starts(table, runs)
     answered_starts = _run_starts(answered, runs)
-    # Where answers are words, or numbers of which some are missing, cells depend on their whole run.
+    # Where answers are words, or some numbers are missing, cells depend on their whole run.
     has_missing = bool(table.select(pl.sum_horizontal(_missing_columns(world)).sum()).item())
     is_separate = bool(probe.detector.counts) or (bool(probe.detector.number) and has_missing)
     prepared = None if is_separate else prepare_cells(probe, answered, parameters)

@@ -60,7 +60,7 @@ class World:
 
     @cached_property
     def slots(self) -> list[tuple[str, Places]]:
-        """For each prompt that an item may have: the prefix of its columns, and its place in each item.
+        """For each prompt of an item: the prefix of its columns, and its place in each item.
 
         The place is -1 where the item has no such prompt.
         """
@@ -130,7 +130,7 @@ def make_world(study: str) -> World:
 
 
 def _keep_marked(probe: Probe) -> Probe:
-    """The probe with its marked metrics, and those that they are made of: the others only take time."""
+    """The probe with its marked metrics and their parts: the others only take time."""
     marked = [metric for metric in probe.metrics if metric.bands]
     parts = {name for metric in marked for name in metric.range_of}
     parts |= {metric.distance_of[0] for metric in marked if metric.distance_of}

@@ -1,8 +1,9 @@
-"""The studies of `make calibrate` run, in small, and would show intervals, bounds and tests that are wrong."""
+"""Small studies of `make calibrate`: they show intervals, bounds and tests that are wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -35,7 +36,7 @@ def narrower(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def halve(*arguments: Any) -> estimates.Errors:
         found = find_errors(*arguments)
-        return estimates.replace(found, standard_error=found.standard_error / 2)
+        return replace(found, standard_error=found.standard_error / 2)
 
     monkeypatch.setattr(estimates, "find_errors", halve)
 
@@ -83,7 +84,8 @@ def test_exact_coverage_is_that_of_a_simulation(load: LoadModule) -> None:
     lows, highs = rates.find_intervals(25)
     exact = rates.cover_exactly(lows, highs, np.array([0.3]))[0]
     counts = np.random.default_rng(1).binomial(25, 0.3, 200_000)
-    assert exact == pytest.approx(((lows[counts] <= 0.3) & (0.3 <= highs[counts])).mean(), abs=0.002)
+    holds = (lows[counts] <= 0.3) & (highs[counts] >= 0.3)
+    assert exact == pytest.approx(holds.mean(), abs=0.002)
 
 
 # Models at a limit, and lost answers
@@ -163,7 +165,7 @@ def test_models_with_different_metrics_are_told_apart(load: LoadModule) -> None:
 
 
 def gate_row(metric: str, values: list[tuple[float, float, float]]) -> dict[str, Any]:
-    """A row of a metric with limits 0.05, 0.1 and 0.3 (or 0.15 and 0.5), of which the truth is 0.5."""
+    """A row of a metric of which the truth is 0.5."""
     estimates_of_runs = [[value, low, high, 30.0, 0.5] for value, low, high in values]
     about = {"size": "ci", "study": "jobs_lum", "model": "even", "runs": len(values)}
     return {**about, "metric": metric, "items": 300, "estimates": estimates_of_runs}
@@ -183,7 +185,9 @@ def regression_row(load: LoadModule, metric: str, tests: list[list[float]]) -> d
     return {**about, "metric": metric, "items": 100, "runs": len(tests), "tests": tests}
 
 
-def test_a_gate_on_regressions_fails_only_after_the_correction_for_all_metrics(load: LoadModule) -> None:
+def test_a_gate_on_regressions_fails_only_after_the_correction_for_all_metrics(
+    load: LoadModule,
+) -> None:
     worse = [0.03, 0.2, 0.1, 0.3]
     much_worse = [0.001, 0.2, 0.1, 0.3]
     equal = [0.9, 0.0, -0.1, 0.1]
@@ -225,11 +229,10 @@ def test_two_clusters_have_no_interval_and_ten_do(load: LoadModule) -> None:
 
 def test_the_unfair_model_is_called_unfair_and_the_fair_one_is_not(load: LoadModule) -> None:
     study = load("calibration.ratios").study_ratios
-    by_model = {
-        model: study(f"hiring_an {model}", 20)[0]["unfair"] for model in ("at random", "prefers men")
-    }
-    assert by_model["at random"] <= 3
-    assert by_model["prefers men"] >= 8
+    (fair, _) = study("hiring_an at random", 20)
+    (unfair, _) = study("hiring_an prefers men", 20)
+    assert fair["unfair"] <= 3
+    assert unfair["unfair"] >= 8
 
 
 # Goals and results
@@ -237,8 +240,16 @@ def test_the_unfair_model_is_called_unfair_and_the_fair_one_is_not(load: LoadMod
 
 def test_chance_of_many_promises_is_not_listed_and_a_clear_miss_is(load: LoadModule) -> None:
     goals = load("calibration.goals")
-    row = {"study": "jobs_lum", "metric": "masculine_rate", "model": "even", "asked": "300"}
-    row |= {"items": 300, "runs": 600, "intervals": 600, "wrong": 0, "width": 1.0, "estimates": []}
+    row: dict[str, Any] = {"study": "jobs_lum", "metric": "masculine_rate", "model": "even"}
+    row |= {
+        "asked": "300",
+        "items": 300,
+        "runs": 600,
+        "intervals": 600,
+        "wrong": 0,
+        "width": 1.0,
+        "estimates": [],
+    }
     by_chance = {**row, "covered": 552}
     missed = {**row, "covered": 500}
     findings = {"coverage": [by_chance] * 20 + [missed]}
