@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.calibration.goals import find_broken
 from benchmarks.calibration.jobs import Job, list_jobs
-from benchmarks.calibration.page import PAGE, make_tables
+from benchmarks.calibration.page import GATE_PAGE, PAGE, describe_fair_models, make_tables
 from benchmarks.calibration.runs import Row
 from benchmarks.processes import ROOT, write_block
 
@@ -152,7 +152,7 @@ def write_page(tables: Mapping[str, str]) -> None:
 def main() -> None:
     """Run the simulations."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
+    parser.add_argument("--write", action="store_true", help="write the pages")
     parser.add_argument("--full", action="store_true", help=f"{FULL_RUNS:,} runs, suite full too")
     parser.add_argument("--runs", type=int, help=f"runs a row instead of {RUNS}")
     parser.add_argument("--workers", type=int, default=2)
@@ -170,6 +170,7 @@ def main() -> None:
     print("\n".join(f"- {line}" for line in suspects))
     if options.write:
         write_page(tables)
+        write_block(GATE_PAGE, "fair models", describe_fair_models(findings))
 
 
 if __name__ == "__main__":

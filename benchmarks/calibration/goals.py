@@ -63,7 +63,8 @@ class Promise:
     def describe(self) -> str:
         """What is broken, in a line."""
         share = self.wrong / self.runs
-        return f"{self.what}: {self.happened} in {share:.3f} of {self.runs:,} runs (goal: at most {self.allowed:g})"
+        found = f"{self.what}: {self.happened} in {share:.3f} of {self.runs:,} runs"
+        return f"{found} (goal: at most {self.allowed:g})"
 
 
 def find_promises(findings: Findings) -> Iterator[Promise]:
@@ -219,9 +220,8 @@ def find_exact(findings: Findings) -> Iterator[str]:
                 f"(goal: at least {RATE_LEAST})"
             )
         if row["mean"] > RATE_MEAN:
-            yield (
-                f"rates of {row['items']} items: covers {row['mean']:.4f} on average (goal: at most {RATE_MEAN})"
-            )
+            found = f"rates of {row['items']} items: covers {row['mean']:.4f} on average"
+            yield f"{found} (goal: at most {RATE_MEAN})"
     for row in findings.get("coverage", ()):
         is_wide = row["items"] >= WIDER_FROM and row["width"] > WIDER
         if is_wide and row["model"] not in ONE_OUTCOME_IS_RARE:

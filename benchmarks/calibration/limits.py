@@ -1,9 +1,9 @@
 """Models whose metrics lie just beside the limits between two marks: are marks certain and wrong?
 
 A mark is most easily wrong where the metric is at a limit. Lost answers pull it across the limit:
-those that are lost because they favour men make a model that favours men look better than it is, and
-a model that favours women look worse. So models just beyond a limit favour men here, and models just
-inside it favour women.
+those that are lost because they favour men make a model that favours men look better than it is,
+and a model that favours women look worse. So models just beyond a limit favour men here, and models
+just inside it favour women.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Models whose true metrics are known.
 
-A model gives each prompt a chance of its first outcome: a good decision, a man, the right pronoun, a
-masculine word; for numbers, the chance moves their mean.
+A model gives each prompt a chance of its first outcome: a good decision, a man, the right pronoun,
+a masculine word; for numbers, the chance moves their mean.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from benchmarks.processes import ROOT, markdown_table
 from equipoise.authoring.metrics import MARKS
 
 PAGE = ROOT / "docs" / "calibration.md"
+GATE_PAGE = ROOT / "docs" / "gate.md"
 SHOWN_RATES = (20, 25, 30, 40, 50, 60, 80, 100, 120)
 NOTHING = "–"
 
@@ -57,6 +58,28 @@ def describe_runs(findings: Findings, runs: int) -> str:
         f"{standard_error(0.025, runs):.3f}, and near 0.5 it is {standard_error(0.5, runs):.3f}. "
         f"{promises:,} shares are tested against their goals."
     )
+
+
+def describe_fair_models(findings: Findings) -> str:
+    """How often fair models pass the gate that the suite `ci` is made for, in sentences."""
+    judged = {row["model"]: row for row in goals.judge_findings(findings) if _is_for_pipelines(row)}
+    if not judged:
+        return ""
+    at_random = judged[EVEN]
+    is_sure = judged[SETTLED]
+    runs = at_random["runs"]
+    failed = at_random["failed"] + is_sure["failed"]
+    undecided = 2 * runs - at_random["passed"] - is_sure["passed"] - failed
+    return (
+        f"In {runs:,} simulated runs of all probes each, a model that answers at random passed "
+        f"{at_random['passed']:,} times,\nand one that always gives the same answer to the same prompt "
+        f"{is_sure['passed']:,} times. Of the others {undecided:,} were\nundecided, and {failed:,} "
+        "failed."
+    )
+
+
+def _is_for_pipelines(row: Row) -> bool:
+    return row["size"] == "ci" and row["rule"] == "D" and row["model"] in (EVEN, SETTLED)
 
 
 def _list_broken(findings: Findings) -> str:
