@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -21,11 +22,18 @@ from benchmarks.calibration.answers import (
     sample_items,
 )
 from benchmarks.calibration.models import ROW_MODELS, by_slot
-from benchmarks.calibration.runs import Row, start_rng, take_turns
+from benchmarks.calibration.runs import RUN, Row, start_rng, take_turns
 from benchmarks.calibration.worlds import Places, World, make_world
 from equipoise.authoring import Array, Probe
+from equipoise.measuring.cells import prepare_cells
 from equipoise.measuring.compare import _find_direction
-from equipoise.measuring.differences import MetricComparison, Verdict, paired_differences
+from equipoise.measuring.differences import (
+    MetricComparison,
+    Verdict,
+    compare_cells,
+    pair_rows,
+    paired_differences,
+)
 from equipoise.measuring.outcomes import ATTEMPTS
 from equipoise.measuring.summarise import WEIGHT
 from equipoise.schema import ITEM, Bounds, Estimate
@@ -84,17 +92,38 @@ def _compare_runs(
 ) -> Iterator[Mapping[str, MetricComparison]]:
     """The comparison of each run, by metric."""
     at_once = max(1, ROWS_AT_ONCE // items)
+    loses = any(loss.first for loss in pair.losses)
     for model_runs, chances, rng in _take_models(pair, study, runs):
         for start in range(0, model_runs, at_once):
             here = min(at_once, model_runs - start)
             places = sample_items(world, Asking(items=items), here, rng)
-            tables = [
+            first, second = (
                 _draw_side(world, pair, side, chances[side], places.ravel(), rng) for side in (0, 1)
-            ]
+            )
+            if not loses and not world.probe.detector.counts:
+                yield from compare_many(world, first, second, here)
+                continue
             size = places.shape[1]
             for run in range(here):
-                own = [table[run * size : (run + 1) * size] for table in tables]
-                yield compare_rows(world, own[0], own[1])
+                own = slice(run * size, (run + 1) * size)
+                yield compare_rows(world, first[own], second[own])
+
+
+def compare_many(
+    world: World, first: pl.DataFrame, second: pl.DataFrame, runs: int
+) -> Iterator[Mapping[str, MetricComparison]]:
+    """Compare the item rows of several pairs of runs of which no answer is missing.
+
+    This is what `compare_rows` does, but the cells of all runs are prepared at once.
+    """
+    numbers = pl.Series(RUN, np.repeat(np.arange(runs), first.height // runs))
+    numbered = [side.select(numbers, pl.all()) for side in (first, second)]
+    tables = pair_rows(world.probe, numbered[0], numbered[1])
+    sides = [prepare_cells(world.probe, table, world.planned.parameters) for table in tables]
+    starts = tables[0][RUN].search_sorted(pl.Series(range(runs + 1))).to_list()
+    for first_cell, end in pairwise(starts):
+        places = np.arange(first_cell, end)
+        yield compare_cells([side.take(places) for side in sides])
 
 
 Chances = tuple[Array | None, Array | None]

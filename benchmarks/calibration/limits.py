@@ -211,7 +211,8 @@ def _count_wrong(
             rows = make_rows(world, places, answers, asking, loss, rng)
             for cells, table in split_runs(world, rows, here, asking):
                 found = estimate_cells(cells)
-                for name, said in mark_run(world, table, found, truth).items():
+                marks = mark_run(world, table, found, truth, is_lossy=share > 0)
+                for name, said in marks.items():
                     certain, wrong = counts[share, name]
                     if said is not None and said.certain:
                         certain += 1
@@ -221,7 +222,12 @@ def _count_wrong(
 
 
 def mark_run(
-    world: World, table: pl.DataFrame, found: Mapping[str, Estimate], truth: Mapping[str, float]
+    world: World,
+    table: pl.DataFrame,
+    found: Mapping[str, Estimate],
+    truth: Mapping[str, float],
+    *,
+    is_lossy: bool,
 ) -> dict[str, Mark | None]:
     """The marks of a run, with the bounds of its missing answers and the share that was read.
 
@@ -229,14 +235,14 @@ def mark_run(
     a mark would be certain and wrong without them; else the mark without them stands here.
     """
     bands = world.probe.marked_metrics()
-    read_share = find_read_share(world, table)
+    read_share = find_read_share(world, table) if is_lossy else 1.0
     marks = {name: mark(own, found[name], None, read_share) for name, own in bands.items()}
     suspects = [
         name
         for name, said in marks.items()
         if said is not None and said.certain and said.best != bands[name].mark(truth[name])
     ]
-    if not suspects or read_share == 1:
+    if not suspects or not is_lossy:
         return marks
     bounds = bound_metrics(world.probe, table, world.planned.parameters)
     return {

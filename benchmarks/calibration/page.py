@@ -72,9 +72,9 @@ def describe_fair_models(findings: Findings) -> str:
     undecided = 2 * runs - at_random["passed"] - is_sure["passed"] - failed
     return (
         f"In {runs:,} simulated runs of all probes each, a model that answers at random passed "
-        f"{at_random['passed']:,} times,\nand one that always gives the same answer to the same prompt "
-        f"{is_sure['passed']:,} times. Of the others {undecided:,} were\nundecided, and {failed:,} "
-        "failed."
+        f"{at_random['passed']:,} times,\nand one that always gives the same answer to the same "
+        f"prompt {is_sure['passed']:,} times. Of the others {undecided:,} were\nundecided, and "
+        f"{failed:,} failed."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -12,7 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from equipoise.authoring import GENDER, Array, Parameters, Probe, Totals
+from equipoise.authoring import (
+    GENDER,
+    Array,
+    Parameters,
+    Probe,
+    Totals,
+    detected_share,
+    moments,
+    share,
+)
 from equipoise.measuring.plan import Plan, plan
 from equipoise.schema import ITEM
 
@@ -29,7 +37,7 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
 LEANING = {"male": 0.5, "masculine": 0.5, "female": -0.5, "feminine": -0.5}
 SHARED = ("occupation", "name", "names", "template", "question", "stereotype", "pair", "city")
 """Columns of prompts whose values may matter to a model."""
-SCORE_STEP = re.compile(r"[a-z]+_\d+")
+MALE_FEMALE = ("male", "female")
 Places = NDArray[np.int64]
 
 
@@ -139,21 +147,13 @@ def _keep_marked(probe: Probe) -> Probe:
 
 
 def _drop_score_steps(probe: Probe) -> Probe:
-    """`resume_score` without the columns that count scores by step, of which there are hundreds.
+    """`resume_score` without the columns for score steps, which only its impact ratios need."""
 
-    Only impact ratios need them, and no mark.
-    """
+    def statistics(_parameters: Parameters) -> Mapping[str, pl.Expr]:
+        scores = [detected_share(f"{arm}_sum_score", of=(f"{arm}_score",)) for arm in MALE_FEMALE]
+        return moments(pl.col("masculinity"), scores[0] - scores[1])
 
-    def statistics(parameters: Parameters) -> Mapping[str, pl.Expr]:
-        columns = probe.statistics(parameters)
-        return {name: column for name, column in columns.items() if not SCORE_STEP.fullmatch(name)}
-
-    def measure(total: Totals, parameters: Parameters) -> Mapping[str, Array]:
-        completed = Totals((), np.zeros((len(total["n"]), 0)), free=total.free)
-        completed.update(total)
-        for name in probe.statistics(parameters):
-            if SCORE_STEP.fullmatch(name):
-                completed[name] = np.zeros_like(total["n"])
-        return probe.measure(completed, parameters)
+    def measure(total: Totals, _parameters: Parameters) -> Mapping[str, Array]:
+        return {"diff_score": share(total["y"], total["n"])}
 
     return replace(probe, statistics=statistics, measure=measure)

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from equipoise.measuring import estimates
+from equipoise.measuring.cells import prepare_cells
+from equipoise.measuring.plan import plan
 
 ROOT = Path(__file__).parents[2]
 LoadModule = Callable[[str], ModuleType]
@@ -213,6 +215,41 @@ def test_prompts_that_one_run_lacks_are_not_compared(load: LoadModule) -> None:
     for side in comparing.keep_prompts_of_both(world.probe, whole, lossy):
         assert side["male_attempts"].sum() + side["female_attempts"].sum() == 0
         assert side["male_wan_male"].sum() == 0
+
+
+@pytest.mark.parametrize("study", ["discrimination_tamkin", "gest_creative", "resume_score"])
+def test_many_comparisons_at_once_are_those_of_one_after_the_other(load: LoadModule, study: str) -> None:
+    comparing = load("calibration.comparing")
+    world = load("calibration.worlds").make_world(study)
+    pair = comparing.Pair(kind="a pair", models=("coin", "even beta items"))
+    rng = np.random.default_rng(0)
+    items = np.arange(90) % world.items.height
+    sides = [comparing._draw_side(world, pair, side, None, items, rng) for side in (0, 1)]
+    many = list(comparing.compare_many(world, *sides, 3))
+    for run in range(3):
+        own = [side[run * 30 : run * 30 + 30] for side in sides]
+        alone = comparing.compare_rows(world, *own)
+        for name in world.probe.marked_metrics():
+            assert many[run][name].p == pytest.approx(alone[name].p, abs=1e-9)
+            low = alone[name].difference.low
+            assert many[run][name].difference.low == pytest.approx(low, nan_ok=True)
+
+
+def test_resumes_without_their_score_steps_have_the_same_interval(load: LoadModule) -> None:
+    answers = load("calibration.answers")
+    world = load("calibration.worlds").make_world("resume_score")
+    rng = np.random.default_rng(0)
+    items = np.arange(40)
+    asking = answers.Asking(items=40)
+    drawn = answers.draw_answers(world, np.full(world.prompts.height, 0.5), items, asking, rng)
+    rows = answers.make_rows(world, items, drawn, asking, rng=rng)
+    whole = plan("resume_score", corpus="vacancies")
+    found = [
+        estimates.estimate_cells(prepare_cells(probe, rows, whole.parameters))["diff_score"]
+        for probe in (world.probe, whole.probe)
+    ]
+    assert found[0].low == pytest.approx(found[1].low)
+    assert found[0].high == pytest.approx(found[1].high)
 
 
 # Clusters and impact ratios
