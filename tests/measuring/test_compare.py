@@ -20,15 +20,15 @@ from equipoise.detect import YES_NO
 from equipoise.errors import InputError
 from equipoise.measuring import differences
 from equipoise.measuring.compare import ProbeComparison, compare_audits
-from equipoise.stats.multiple_testing import holm
 from equipoise.measuring.differences import Verdict, paired_differences
 from equipoise.measuring.plan import Plan
-from equipoise.stats.tests import DRAWS
 from equipoise.measuring.summarise import answered_rows
 from equipoise.models.protocol import Sampling
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column
+from equipoise.stats.multiple_testing import holm
+from equipoise.stats.tests import DRAWS
 from simulating import simulated
 
 BIASED = {

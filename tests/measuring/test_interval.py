@@ -15,10 +15,10 @@ import equipoise
 from equipoise import Probe, Result
 from equipoise.measuring.cells import prepare_cells
 from equipoise.measuring.estimates import estimate_cells, estimate_groups
-from equipoise.stats.intervals import student_quantile
-from equipoise.measuring.summarise import cells, answered_rows, is_answered, merge_cells
+from equipoise.measuring.summarise import answered_rows, cells, is_answered, merge_cells
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, MIN_ITEMS, STATUS, Estimate, MetricKey, Status, text_column
+from equipoise.stats.intervals import student_quantile
 
 SILENT = -math.log(0.025)
 """How many of n items may do what none was seen to do, at the exact 97.5% bound: 3.7."""

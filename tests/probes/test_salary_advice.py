@@ -63,7 +63,7 @@ def test_where_no_pair_differs_a_missing_amount_may_differ_by_a_tenth() -> None:
     bounds = result.bounds["pay_gap"]
     least = 1 - np.exp(0.1 / 20)
     most = 1 - np.exp(-0.1 / 20)
-    assert (bounds.least, bounds.most) == pytest.approx((least, most), abs=1e-6)
+    assert (bounds.smallest, bounds.largest) == pytest.approx((least, most), abs=1e-6)
 
 
 @pytest.mark.parametrize("ratio", [0.25, 1.0, 19.0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import ndtri, stdtr, stdtrit
 
 from equipoise.stats.influence import Array
 
@@ -20,6 +19,8 @@ freedom would make the interval of 0 of 60 end at 0.11, where the exact one ends
 
 def student_quantile(degrees: Array | float, level: float) -> Array:
     """The two-sided quantile of Student's t: P(|t| <= q) = level. Infinite degrees are the normal's."""
+    from scipy.special import ndtri, stdtrit
+
     degrees = np.asarray(degrees, dtype=np.float64)
     finite = np.where(np.isfinite(degrees), degrees, 1.0)
     result: Array = np.where(
@@ -32,6 +33,8 @@ def student_quantile(degrees: Array | float, level: float) -> Array:
 
 def student_tail(statistic: Array, degrees: Array) -> Array:
     """P(t > statistic) of Student's t."""
+    from scipy.special import stdtr
+
     result: Array = stdtr(degrees, -np.asarray(statistic))
     return result
 
