@@ -18,17 +18,17 @@ import equipoise
 from equipoise import Audit, Comparison, Result, compare
 from equipoise.detect import YES_NO
 from equipoise.errors import InputError
-from equipoise.measuring import differences
 from equipoise.measuring.compare import ProbeComparison, compare_audits
-from equipoise.stats.multiple_testing import holm
 from equipoise.measuring.differences import Verdict, paired_differences
 from equipoise.measuring.plan import Plan
-from equipoise.stats.tests import DRAWS
 from equipoise.measuring.summarise import answered_rows
 from equipoise.models.protocol import Sampling
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column
+from equipoise.stats import tests as signs_of_items
+from equipoise.stats.multiple_testing import holm
+from equipoise.stats.tests import DRAWS
 from simulating import simulated
 
 BIASED = {
@@ -279,17 +279,17 @@ def test_the_p_value_of_a_rate_is_that_of_all_signs(changed: int, men: int) -> N
     sums = [abs(np.dot(signs, gaps)) for signs in itertools.product([-1, 1], repeat=changed)]
     exact = float(np.mean([total >= abs(sum(gaps)) for total in sums]))
     rows = [labelled_rows(plan, labels) for labels in (before, after)]
-    found = paired_differences(plan.setup, rows[0], rows[1])
+    found = paired_differences(plan.setup, (rows[0], rows[1]), (rows[0], rows[1]))
     assert found["masculine_rate"].p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / DRAWS) + 2 / DRAWS)
     assert found["masculine_rate"].p >= 2 ** (1 - changed)
-    in_another_order = rows[1].sample(fraction=1.0, shuffle=True, seed=1)
-    assert paired_differences(plan.setup, rows[0].reverse(), in_another_order) == found
+    in_another_order = (rows[0].reverse(), rows[1].sample(fraction=1.0, shuffle=True, seed=1))
+    assert paired_differences(plan.setup, in_another_order, in_another_order) == found
 
 
 def test_very_many_items_are_tested_by_normal_values(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = jobs(0.5), jobs(0.6)
     signs = compare_jobs(first, second).metrics
-    monkeypatch.setattr(differences, "MOST_SIGNS", 10)
+    monkeypatch.setattr(signs_of_items, "NORMAL_FROM", 10)
     for name, metric in compare_jobs(first, second).metrics.items():
         assert metric.p == pytest.approx(signs[name].p, abs=0.04), name
 

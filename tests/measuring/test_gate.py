@@ -24,6 +24,8 @@ from simulating import SMALL, simulated
 GAP, SLOPE = "hiring_an.diff_acceptance_rate", "hiring_an.diff_regression"
 WORDS = "business_vocabulary.mean_diff"
 SLICE = "race_white_diff_acceptance_rate"
+WIDE = {"diff_acceptance_rate": 0.9}
+"""A limit that no missing answer of these runs could break."""
 INCOMPLETE = {"complete": {"attempts"}}
 HOSTILE = (
     "<script>alert(1)</script> `code` **bold** _it_ [x](http://evil.example) ![x](http://evil.example/p.png)",
@@ -83,9 +85,13 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("unfair", {"max": {WORDS: 0.5}}, {"--max 0.5": {WORDS}}, {}),
         ("unfair", {"max": {SLICE: 0.5}}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
         # Too little of it.
-        ("unfinished", {"fail_on": "D"}, {}, INCOMPLETE),
-        ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}, {}),
-        ("failures", {"fail_on": "D"}, {}, INCOMPLETE),
+        ("unfinished", {"max": WIDE}, {}, INCOMPLETE),
+        ("unfinished", {"max": WIDE, "allow_incomplete": True}, {}, {}),
+        ("failures", {"max": WIDE}, {}, INCOMPLETE),
+        # What is pending could change a mark like what failed.
+        ("unfinished", {"fail_on": "D"}, {}, {**INCOMPLETE, "--fail-on D": {SLOPE}}),
+        ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}, {"--fail-on D": {SLOPE}}),
+        ("failures", {"fail_on": "D"}, {}, {**INCOMPLETE, "--fail-on D": {SLOPE}}),
     ],
 )
 def test_rules(
@@ -108,9 +114,10 @@ def test_rules(
     ("baseline", "audit", "failing", "open_checks"),
     [
         ("fair", "fair", set(), set()),
-        ("unfair", "fair", set(), set()),
+        # For 120 pairs of two models the slopes alone may differ by more than A and B reach.
+        ("unfair", "fair", set(), {SLOPE}),
         ("fair", "against", {WORDS}, set()),
-        ("fair", "unfair", {GAP, WORDS}, set()),
+        ("fair", "unfair", {GAP, WORDS}, {SLOPE}),
         ("fair", "mute", set(), {GAP, SLOPE}),
     ],
 )

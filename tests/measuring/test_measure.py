@@ -38,12 +38,12 @@ EVALUATED = pl.DataFrame(
 
 
 def test_item_rows_count_each_outcome_by_arm() -> None:
-    """A missing answer has ended and decides nothing: it failed, or was not detected."""
+    """A missing answer was not classified: it is pending, failed, or was not detected."""
     columns = [f"{order}_{outcome}" for order in ORDERS for outcome in ("yes", "no", "attempts", "missing")]
     assert answered_rows(ORDER_PROBE, EVALUATED).select(ITEM, "topic", *columns).rows() == [
         ("q0", "care", 2, 0, 2, 0, 1, 1, 2, 0),
         ("q1", "care", 0, 1, 1, 0, 0, 0, 1, 1),
-        ("q2", "trade", 1, 0, 1, 0, 0, 0, 0, 1),
+        ("q2", "trade", 1, 0, 1, 0, 0, 0, 0, 2),
     ]
 
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 
 import equipoise
-from equipoise.measuring.selection import SelectionTable, make_table
+from equipoise.measuring.selection import SelectionTable, Sets, make_table
 from equipoise.probes import get_probe
 from equipoise.report.terminal.results import selection_table
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
 
 SCHEMA: dict[str, Any] = {
-    "by": pl.String,
     "categories": pl.List(pl.String),
     "applicants": pl.List(pl.Int64),
     "selected": pl.List(pl.Int64),
@@ -25,8 +25,8 @@ SCHEMA: dict[str, Any] = {
 
 
 def table_of(rows: list[tuple[list[str], list[int], list[int], int]]) -> SelectionTable:
-    counts = pl.DataFrame([("group", *row) for row in rows], schema=SCHEMA, orient="row")
-    return make_table("group", counts)
+    matched = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return make_table("group", Sets(matched, {}))
 
 
 def rates(table: SelectionTable) -> dict[str, tuple[int, int, float]]:
@@ -49,10 +49,16 @@ def test_matched_sets_scatter_together() -> None:
     same = table_of([(["f", "m"], [1, 1], [1, 1], 30), (["f", "m"], [1, 1], [0, 0], 70)])
     assert same.fair == pytest.approx(1.0, abs=1e-6)
     assert (same.lowest.p, same.unfair) == (1.0, False)
-    # Eight pairs that all favour one side: a fair model has all on one side in 2 of 256 studies.
+
+
+def test_few_matched_sets_that_all_favour_one_side_are_rare_in_fair_models() -> None:
+    """Eight pairs: 2 of 256 by signs; with the t of seven degrees of freedom the p-value is larger."""
     sided = table_of([(["f", "m"], [1, 1], [0, 1], 8)])
     assert sided.lowest.impact_ratio == 0.0
-    assert sided.lowest.p == pytest.approx(2 / 256, abs=0.01)
+    error = math.sqrt(8 / 7 / 8)
+    wider = scipy.stats.t.ppf(0.975, 7) / scipy.stats.norm.ppf(0.975)
+    by_t = 2 * scipy.stats.norm.sf(1 / error / wider)
+    assert 2 / 256 < sided.lowest.p == pytest.approx(by_t, abs=0.01)
 
 
 def test_nobody_selected() -> None:
