@@ -8,7 +8,12 @@ READY := $(VENV)/.ready
 EXTRAS ?= dev
 install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(1)]' --constraint constraints.txt
 
-.PHONY: demo docs test check generate detectors format calibrate bench bench-quick fuzz clean
+# Of the order of `make test-random`: another one each time, unless it is given.
+ifndef SEED
+SEED := $(shell date +%s)
+endif
+
+.PHONY: demo docs test test-random kernels mutate check generate detectors format calibrate bench bench-quick fuzz clean
 
 # The embedded model is asked for one token a prompt; docs/embedded.md says why these probes and sizes.
 CHARACTERS := --probe jobs_lum --probe inventories --probe gest_creative --probe gest_translation
@@ -26,6 +31,17 @@ demo: $(RUNS)  ## audit the embedded model (characters, by probability) beside t
 
 test: $(READY)  ## run all tests
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test-random: ORDER := --random-order-bucket=global --random-order-seed=$(SEED)
+test-random: $(READY)  ## run all tests in a random order, and print its seed
+	@echo "The order of the tests has the seed $(SEED); to repeat it: make test-random SEED=$(SEED)"
+	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(ORDER)
+
+kernels: $(READY)  ## check that results are the same on other processors: under each kernel of OpenBLAS
+	$(BIN)/python -m benchmarks.kernels
+
+mutate: $(READY)  ## change the code in 300 small ways, and list the changes that no test notices (AREA=other)
+	$(BIN)/python -m benchmarks.mutate --area $(or $(AREA),statistics)
 
 check: $(READY)  ## lint, types, import rules
 	$(BIN)/ruff format --check .

@@ -28,9 +28,9 @@ from benchmarks.simulated import (
 )
 from equipoise.authoring import Array
 from equipoise.measuring.bounds import bound_metrics
+from equipoise.measuring.cells import CellTable, prepare_cells
 from equipoise.measuring.clusters import generalise
 from equipoise.measuring.differences import compare_cells
-from equipoise.measuring.cells import CellTable, prepare_cells
 from equipoise.measuring.estimates import estimate_cells, find_errors, linearise
 from equipoise.measuring.marks import Mark, look_level, look_sizes, mark
 from equipoise.measuring.plan import plan

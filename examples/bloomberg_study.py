@@ -38,9 +38,11 @@ def read_study(source: Path) -> pl.DataFrame:
 
 
 def list_applicants(detected: pl.DataFrame) -> pl.DataFrame:
-    """One row per candidate of each ranking: race, gender, and whether this one was put first."""
-    split = (pl.col("races").str.split("").alias("race"), pl.col("genders").str.split("").alias(eq.GENDER))
-    rows = detected.select(eq.ITEM, eq.LABEL, *split).explode("race", eq.GENDER)
+    """One row per candidate of each ranking: race, gender, name, and whether this one was put first."""
+    races = pl.col("races").str.split("").alias("race")
+    genders = pl.col("genders").str.split("").alias(eq.GENDER)
+    names = pl.col("names").str.split("; ").alias("name")
+    rows = detected.select(eq.ITEM, eq.LABEL, races, genders, names).explode("race", eq.GENDER, "name")
     for column, names in (("race", RACES), (eq.GENDER, GENDERS)):
         rows = rows.with_columns(pl.col(column).replace_strict({name[0]: name for name in names.values()}))
     is_first = pl.col(eq.LABEL).str.starts_with(pl.format("{}_{}_", "race", eq.GENDER))
@@ -61,7 +63,7 @@ def score_rankings(rankings: pl.DataFrame) -> equipoise.Result:
         items=lambda _parameters, _corpus: eq.table_items(rankings.drop("model", "groups", eq.ANSWER)),
         prompts=lambda items, _parameters: items,
         detector=eq.detect.RANKED_PEOPLE,
-        selection=eq.Selection(applicants=list_applicants),
+        selection=eq.Selection(applicants=list_applicants, clusters=("name",)),
         statistics=lambda _parameters: {"n": men + women, "men": men},
         measure=lambda total, _parameters: {"masculine_rate": eq.share(total.men, total.n)},
         metrics=(eq.Metric("masculine_rate", "How often a man is put first.", bands=bands),),

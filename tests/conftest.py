@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from calling import Command, Outcome, exit_code
 from equipoise import probes
@@ -37,7 +37,15 @@ if "TMPDIR" not in environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).fre
 environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-settings.register_profile("equipoise", deadline=None, derandomize=True, database=None, max_examples=40)
+# Nothing about time: on a loaded machine it would fail tests that are right.
+settings.register_profile(
+    "equipoise",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("equipoise")
 
 

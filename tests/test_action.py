@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
+from calling import exit_code
 from equipoise.settings import environment
 from serving.asking import KEY
 from serving.faulty import FaultyServer
@@ -57,7 +58,12 @@ class Shell:
         }
         words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
         return subprocess.run(
-            words, cwd=self.folder, env={**environment(), **given}, capture_output=True, text=True, check=False
+            words,
+            cwd=self.folder,
+            env={**environment(), **given},
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     def step(self, name: str, **inputs: str) -> subprocess.CompletedProcess[str]:
@@ -124,17 +130,40 @@ def run_workflow(shell: Shell, **changed: str) -> list[int]:
 
 
 @pytest.mark.fault("S32")
+def test_only_the_step_that_asks_gets_the_key() -> None:
+    with_key = [step["name"] for step in STEPS if "inputs.key" in str(step)]
+    assert with_key == ["Ask the model"]
+
+
+@pytest.mark.fault("S32")
 def test_the_workflow_of_the_page_starts_as_pasted_and_stops_at_its_budget(real: Shell) -> None:
-    """Only address and budget are others, and one probe is asked: the price must be known, and the key must arrive.
+    """The price must be known, and the key must arrive; only address and budget are others.
 
     The budget is reached at once: the run ends with 4, and the gate says what is missing.
     """
-    assert [step["name"] for step in STEPS if "inputs.key" in str(step)] == ["Ask the model"]
     with FaultyServer() as server:
         given = {"base_url": server.url, "probes": "inventories", "key": KEY, "budget": "0.00001"}
         assert run_workflow(real, **given) == [4, 8, 0]
-        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
+        sent = {request.headers["Authorization"] for request in server.received}
+        assert sent == {f"Bearer {KEY}"}
     assert "attempts answered" in real.summary.read_text(encoding="utf-8")
+
+
+def test_a_model_that_there_is_not_has_a_summary_too(real: Shell) -> None:
+    assert run_workflow(real, model="nothing/like-this", folder="other") == [2, 2, 0]
+
+
+def test_price_tokens_and_extra_reach_the_model(real: Shell) -> None:
+    with FaultyServer() as server:
+        where = {"base_url": server.url, "probes": "inventories", "key": KEY}
+        given = {**where, "model": "openai/our-model", "budget": "1"}
+        unknown = real.step("Ask the model", **given)
+        assert unknown.returncode == 2, "the price of this model is not known"
+        more = {"price": "1,2", "max_tokens": "7", "extra": '{"reasoning_effort": "low"}'}
+        assert real.step("Ask the model", **given, **more).returncode == 0
+        sent = server.received[-1].body
+    assert 7 in (sent.get("max_tokens"), sent.get("max_completion_tokens"))
+    assert sent["reasoning_effort"] == "low"
 
 
 def test_a_fair_model_passes_and_a_stereotyping_one_fails(real: Shell) -> None:
@@ -151,26 +180,62 @@ def test_a_fair_model_passes_and_a_stereotyping_one_fails(real: Shell) -> None:
     assert {"gate.xml", "gate.md"} <= {path.name for path in (real.folder / "equipoise-results").iterdir()}
 
 
+def test_each_run_of_the_page_becomes_the_baseline_of_the_next(shell: Shell) -> None:
+    scripts = [step["run"] for step in read_workflow() if "run" in step]
+    results = shell.folder / "equipoise-results"
+    results.mkdir()
+    for content in ("first", "second"):
+        (results / "run.equipoise").write_text(content)
+        for script in scripts:
+            assert shell.run(script, {}).returncode == 0
+        assert (shell.folder / "baseline" / "run.equipoise").read_text() == content
+
+
 def test_a_baseline_that_is_not_there_yet_is_left_out(shell: Shell) -> None:
     given = {"folder": "results", "baseline": "baseline.equipoise"}
     without = shell.step("Gate", **given).stdout.split()
     assert without[-2:] == ["--", "results/run.equipoise"]
     (shell.folder / "baseline.equipoise").touch()
     with_it = shell.step("Gate", **given).stdout.split()
-    assert with_it == [*without[:-2], "--baseline", "baseline.equipoise", "--no-regression", *without[-2:]]
+    assert with_it == [
+        *without[:-2],
+        "--baseline",
+        "baseline.equipoise",
+        "--no-regression",
+        *without[-2:],
+    ]
 
 
-@pytest.mark.parametrize("step", ["Ask the model", "Gate", "Show the verdict"])
-def test_hostile_inputs_are_only_values(shell: Shell, step: str) -> None:
-    hostile = "--help x\"; touch hacked; $(touch hacked) `touch hacked` '; touch hacked #"
-    names = sorted({name for text in SCRIPTS[step]["env"].values() for name in INPUT.findall(text)} - {"key"})
-    assert names
-    for name in names:
-        given = {"model": "simulated/unbiased", "probes": "inventories", "suite": "quick", "folder": "results"}
-        done = shell.step(step, **{**given, name: hostile})
-        assert done.returncode == 0, done.stderr
-        given_on = name not in ("probes", "baseline") and step != "Show the verdict"  # split at spaces; not there
-        assert (hostile in done.stdout) == given_on, name
+HOSTILE = "--help x\"; touch hacked; $(touch hacked) `touch hacked` '; touch hacked #"
+HOSTILE_INPUTS = [
+    *(("Ask the model", name) for name in ("model", "config", "suite", "probes", "folder")),
+    *(("Ask the model", name) for name in ("base_url", "max_tokens", "extra", "budget", "price")),
+    *(("Gate", name) for name in ("config", "fail_on", "undecided", "folder", "baseline")),
+    ("Show the verdict", "folder"),
+]
+
+
+def test_every_input_of_a_script_is_tried_with_a_hostile_value() -> None:
+    used = set()
+    for name, step in SCRIPTS.items():
+        for text in step.get("env", {}).values():
+            used |= {(name, found.replace("-", "_")) for found in INPUT.findall(text)}
+    assert used - {("Ask the model", "key")} == set(HOSTILE_INPUTS)
+
+
+@pytest.mark.parametrize(("step", "name"), HOSTILE_INPUTS)
+def test_hostile_inputs_are_only_values(shell: Shell, step: str, name: str) -> None:
+    given = {
+        "model": "simulated/unbiased",
+        "probes": "inventories",
+        "suite": "quick",
+        "folder": "results",
+    }
+    done = shell.step(step, **{**given, name: HOSTILE})
+    assert done.returncode == 0, done.stderr
+    # Probes are split at spaces, and a baseline that is not there is left out.
+    is_given_on = name not in ("probes", "baseline") and step != "Show the verdict"
+    assert (HOSTILE in done.stdout) == is_given_on
     assert not list(shell.folder.rglob("hacked"))
 
 
@@ -181,3 +246,19 @@ def test_the_workflow_of_the_page_gives_inputs_that_the_action_has() -> None:
     assert "env" not in used
     assert used["with"]["key"] == "${{ secrets.OPENAI_API_KEY }}"
     assert all("${{" not in step.get("run", "") for step in read_workflow())
+
+
+def test_the_plain_commands_of_the_page_work(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (text,) = re.findall(r"```sh\n(.*?)```", GATE, flags=re.DOTALL)
+    commands = [line for line in text.splitlines() if not line.startswith("pip ")]
+    assert len(commands) == 2
+    for line in commands:
+        small = line.replace("--suite ci", "--suite ci --probe inventories")
+        _, *words = shlex.split(small.replace("$MODEL", "simulated/unbiased"))
+        assert exit_code(monkeypatch, *words) == 0, capfd.readouterr().err
+    assert (tmp_path / "gate.xml").exists()

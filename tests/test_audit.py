@@ -1,10 +1,9 @@
-"""Models that are asked from Python: audits, sessions step by step, and what is done with their results."""
+"""Models that are asked from Python: audits, their run files, and probes as values."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,20 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import equipoise
-from answering import JOBS_LUM, JOBS_OPPOSITE, NOT_INSTALLED, Recorder, answer, answer_all, plain_metrics
+from answering import (
+    JOBS_LUM,
+    JOBS_OPPOSITE,
+    NOT_INSTALLED,
+    Recorder,
+    answer,
+    answer_all,
+    plain_metrics,
+)
 from equipoise import Audit, Probe, Result, Run
 from equipoise.detect import PRONOUN_GENDER
 from equipoise.errors import BudgetReached, InputError, IntegrityError, UnknownName
 from equipoise.measuring import measure
-from equipoise.measuring.gate import Outcome
-from simulating import simulated
+from equipoise.schema import Status
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +41,30 @@ def test_a_function_is_audited(result: Result) -> None:
     audit = equipoise.audit(answer, probes=["jobs_lum"])
     assert list(audit) == ["jobs_lum"]
     assert plain_metrics(audit["jobs_lum"]) == plain_metrics(result)
+
+
+class Batches:
+    """A model that answers many prompts at a time."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def generate(self, prompts: list[str]) -> list[str]:
+        self.asked += prompts
+        return [answer(prompt) for prompt in prompts]
+
+
+def test_an_object_with_generate_is_audited(result: Result) -> None:
+    model = Batches()
+    audit = equipoise.audit(model, probes=["jobs_lum"], repeat=2)
+    assert len(model.asked) == 2 * 339
+    assert audit["jobs_lum"].coverage["all"]["ok"] == 2 * 339
+    rate = audit["jobs_lum"].metrics["masculine_rate"].value
+    assert rate == result.metrics["masculine_rate"].value
+
+
+def test_one_probe_can_be_named_by_itself() -> None:
+    assert list(equipoise.audit(answer, probes="jobs_lum", sample=3)) == ["jobs_lum"]
 
 
 def test_parameters_go_to_the_probes_that_have_them() -> None:
@@ -54,6 +84,14 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
 def test_what_cannot_be_audited_is_refused(model: Any, given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         equipoise.audit(model, **given)
+
+
+def test_a_model_that_answers_nothing_has_no_result() -> None:
+    def fail(prompt: str) -> str:
+        raise RuntimeError("out of order")
+
+    with pytest.raises(InputError, match=r"answered nothing.*RuntimeError: out of order"):
+        equipoise.audit(fail, probes=["jobs_lum"], sample=5)
 
 
 def test_requests_are_made_so_many_at_a_time() -> None:
@@ -85,13 +123,58 @@ def test_an_audit_in_a_running_event_loop() -> None:
 # The run file of an audit
 
 
-def test_large_results_of_a_function_can_be_looked_at_as_long_as_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit_knows_where_it_comes_from(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    audit = equipoise.audit(answer, probes=["jobs_lum"], sample=30, out=path)
+    assert audit.path == path
+    assert audit.model == "answering.answer"
+    assert audit.counts.planned == audit.counts.ended == audit.counts[Status.OK] == 30
+    assert sum(audit.counts.values()) == 30
+    run = Run.open(path)
+    assert run.complete
+    assert run.results().to_dict() == audit.to_dict()
+
+
+def test_an_audit_with_a_file_goes_on_where_it_stopped(tmp_path: Path, result: Result) -> None:
+    path = tmp_path / "run.equipoise"
+    model = Recorder()
+    with pytest.raises(BudgetReached):
+        equipoise.audit(model, probes=["jobs_lum"], out=path, concurrency=1, max_requests=50)
+    assert len(model.asked) == 50
+    audit = equipoise.audit(model, probes=["jobs_lum"], out=path)
+    assert len(model.asked) == len(set(model.asked)) == 339
+    assert plain_metrics(audit["jobs_lum"]) == plain_metrics(result)
+
+
+def test_an_audit_with_other_settings_does_not_go_on_with_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    equipoise.audit(answer, probes=["jobs_lum"], out=path, sample=9)
+    with pytest.raises(IntegrityError, match=r"seed: was 0, is 1"):
+        equipoise.audit(answer, probes=["jobs_lum"], out=path, sample=9, seed=1)
+
+
+def test_the_file_of_a_function_lasts_as_long_as_its_audit() -> None:
+    audit = equipoise.audit(answer, probes=["jobs_lum"], sample=30)
+    assert audit.path is not None
+    folder = audit.path.parent
+    assert Run.open(audit.path).transcripts("jobs_lum").height == 30
+    del audit
+    gc.collect()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("keep", ["the audit", "one result"])
+def test_large_results_of_a_function_can_be_looked_at_as_long_as_one_is_kept(
+    keep: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     expected = equipoise.score("jobs_lum", answer_all()).evaluated
     monkeypatch.setattr(measure, "MAX_ATTEMPTS_IN_MEMORY", 10)
     sizes: dict[str, Any] = {"hiring_an.sample": 8}
     audit = equipoise.audit(answer, probes=["jobs_lum", "hiring_an"], **sizes)
     assert audit.path is not None
     folder = audit.path.parent
+    kept: object = audit if keep == "the audit" else audit["jobs_lum"]
     result = audit["jobs_lum"]
     assert not isinstance(result.attempts, pl.DataFrame)
     del audit
@@ -100,18 +183,27 @@ def test_large_results_of_a_function_can_be_looked_at_as_long_as_one_is_kept(mon
     assert_frame_equal(result.evaluated, expected, check_column_order=False)
     del result
     gc.collect()
+    assert folder.exists()
+    del kept
+    gc.collect()
     assert not folder.exists()
 
 
-def test_a_failed_audit_leaves_no_folder_unless_it_holds_answers(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_failed_audit_leaves_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(InputError, match="answered nothing"):
         equipoise.audit(lambda prompt: "", probes=["jobs_lum"], sample=5)
     gc.collect()
     assert list(tmp_path.glob("equipoise-*")) == []
-    with pytest.raises(BudgetReached, match=r"To go on: equipoise\.resume\('.*', model=the_function\)") as error:
+
+
+def test_answers_of_an_audit_that_was_cut_off_are_kept_and_resumed(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    going_on = r"To go on: equipoise\.resume\('.*', model=the_function\)"
+    with pytest.raises(BudgetReached, match=going_on) as error:
         equipoise.audit(answer, probes=["jobs_lum"], max_requests=5, sample=8)
     (kept,) = tmp_path.glob("equipoise-*/run.equipoise")
     assert str(kept) in str(error.value)
@@ -151,83 +243,22 @@ def test_a_run_needs_its_probe(tmp_path: Path) -> None:
     assert equipoise.gate(audit, fail_on="C").checks
 
 
-def test_a_detector_that_reads_the_prompt_gives_an_audit_and_a_score_alike() -> None:
+def test_two_probes_of_one_name_are_not_compared(result: Result) -> None:
+    other = equipoise.score(JOBS_OPPOSITE, answer_all())
+    with pytest.raises(InputError, match=r"detector is .* in A and .* in B"):
+        equipoise.compare(result, other)
+
+
+@pytest.mark.parametrize("column", ["item", "prompt", "masculinity"])
+def test_a_detector_that_reads_the_prompt_gives_an_audit_and_a_score_alike(column: str) -> None:
+    is_even = pl.col(column).hash() % 2 == 0
     detector = replace(
         PRONOUN_GENDER,
-        read=lambda text: pl.when(pl.col("prompt").hash() % 2 == 0).then(pl.lit("male")).otherwise(pl.lit("female")),
-        uses=("prompt",),
+        read=lambda text: pl.when(is_even).then(pl.lit("male")).otherwise(pl.lit("female")),
+        uses=(column,),
     )
     probe = replace(JOBS_LUM, detector=detector)
-    scored, audit = equipoise.score(probe, answer_all()), equipoise.audit(answer, probes=[probe])
+    scored = equipoise.score(probe, answer_all())
+    audit = equipoise.audit(answer, probes=[probe])
     assert audit["jobs_lum"].to_dict() == scored.to_dict() | {"matching": None}
     assert 0.1 < scored.metrics["masculine_rate"].value < 0.9
-
-
-# Sessions, step by step
-
-
-def test_a_session_is_started_stopped_and_resumed(tmp_path: Path, result: Result) -> None:
-    path, model = tmp_path / "run.equipoise", Recorder()
-    session = equipoise.start(model, probes=["jobs_lum"], out=path, concurrency=1, max_requests=100)
-    assert (session.path, session.model_name) == (path, "answering.Recorder")
-    events: list[object] = []
-    with pytest.raises(BudgetReached):
-        session.ask(events.append)
-    assert events
-    assert Run.open(path).counts.ended == len(model.asked) == 100
-    run = equipoise.resume(path, model=model).ask()
-    assert run.complete
-    assert len(model.asked) == 339
-    assert plain_metrics(run.result("jobs_lum")) == plain_metrics(result)
-
-
-def test_answers_are_imported(tmp_path: Path) -> None:
-    probe = NOT_INSTALLED
-    path, answers = tmp_path / "run.equipoise", answer_all(probe)
-    some = dict(list(answers.items())[:100])
-    run, new, matching = equipoise.import_answers(some, path, model="openai/o9", probes=[probe])
-    assert (run.model, run.counts.ended, run.counts.planned, new, matching.matched) == ("openai/o9", 100, 339, 100, 100)
-    run, new, matching = equipoise.import_answers(answers | {"?": "He."}, path, probes=[probe])
-    assert (run.complete, new, matching.unknown) == (True, 239, 1)
-    expected = equipoise.score(probe, answers)
-    assert plain_metrics(run.results()[expected.probe]) == plain_metrics(expected)
-
-
-# Runs side by side, and the gate
-
-
-@pytest.fixture(scope="module")
-def paths(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("runs")
-    probes = ("jobs_lum", "hiring_an")
-    stances = (dict.fromkeys(probes, "unbiased"), {"jobs_lum": "pro-masculine", "hiring_an": "stereotyping"})
-    for number, stance in enumerate(stances):
-        simulated(folder / f"{number}.equipoise", stance, seed=number)
-    return folder / "0.equipoise", folder / "1.equipoise"
-
-
-RUN_LIKE: dict[str, Callable[[Path], Any]] = {
-    "paths": lambda path: path,
-    "texts": str,
-    "runs": Run.open,
-    "audits": lambda path: Run.open(path).results(),
-}
-
-
-def test_runs_are_compared_whatever_they_are_given_as(paths: tuple[Path, Path]) -> None:
-    expected = equipoise.compare(*paths)
-    assert set(expected.probes) == {"jobs_lum", "hiring_an"}
-    for convert in RUN_LIKE.values():
-        assert equipoise.compare(convert(paths[0]), convert(paths[1])).to_dict() == expected.to_dict()
-
-
-def test_the_gate_takes_rules_or_their_fields_and_whatever_holds_results(paths: tuple[Path, Path]) -> None:
-    fair, unfair = paths
-    for source in (*(convert(unfair) for convert in RUN_LIKE.values()), Run.open(unfair).result("jobs_lum")):
-        assert equipoise.gate(source, fail_on="D").outcome is Outcome.FAILED
-    assert equipoise.gate(fair, equipoise.Rules(max={"jobs_lum.masculine_rate": 0.4})).passed
-    assert equipoise.gate(fair, no_regression=True, baseline=unfair).outcome is not Outcome.FAILED
-    regression = equipoise.gate(unfair, no_regression=True, baseline=fair)
-    assert "jobs_lum.masculine_rate" in [check.what for check in regression.with_outcome(Outcome.FAILED)]
-    with pytest.raises(InputError, match="not both"):
-        equipoise.gate(fair, equipoise.Rules(fail_on="C"), fail_on="D")

@@ -55,3 +55,12 @@ def test_the_page_from_prompts_to_partials(tmp_path: Path, command: Command) -> 
     added = run(find_block("equipoise score partials/"))
     assert "diff_acceptance_rate" in at_once
     assert added == at_once
+
+
+def test_the_page_names_options_that_the_script_has() -> None:
+    (block,) = [block for block in BLOCKS if "generate_on_ray.py" in block]
+    path = Path(__file__).parents[1] / "examples" / "generate_on_ray.py"
+    script = path.read_text(encoding="utf-8")
+    options = [*re.findall(r"--[a-z-]+", block), "--block"]
+    assert options
+    assert [option for option in options if f'"{option}"' not in script] == []

@@ -40,10 +40,13 @@ def test_generated_tables_are_up_to_date() -> None:
     assert set((ROOT / "docs" / "schemas").iterdir()) < set(generate.schemas())
 
 
-def test_the_names_of_the_architecture_exist() -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_the_names_of_the_architecture_exist(name: str) -> None:
+    assert resolve(name) is not None
+
+
+def test_the_architecture_names_many_modules_and_functions() -> None:
     assert len(NAMES) > 30
-    for name in NAMES:
-        assert resolve(name) is not None
 
 
 def resolve(name: str) -> object:
@@ -60,12 +63,36 @@ def resolve(name: str) -> object:
     raise AssertionError(f"There is no equipoise.{name}")
 
 
-def test_every_room_says_what_belongs_there() -> None:
-    for path in (ROOT / "src" / "equipoise").glob("*/__init__.py"):
-        assert re.match(r'"""[A-Z`].{40,}', path.read_text(encoding="utf-8"), flags=re.DOTALL), f"{path} says nothing"
+def test_the_walk_names_every_step() -> None:
+    steps = re.findall(r"^\| (\w+) \| .*\| `", ARCHITECTURE, flags=re.MULTILINE)
+    assert {"plan", "ask", "evaluate", "summarise", "measure", "mark"} < set(steps)
 
 
-def test_the_python_of_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+SOURCE = ROOT / "src" / "equipoise"
+PROBES = SOURCE / "probes"
+PACKAGES = sorted(
+    str(path.parent.relative_to(SOURCE))
+    for path in SOURCE.rglob("__init__.py")
+    if PROBES not in path.parent.parents and path.parent != SOURCE
+)
+
+
+@pytest.mark.parametrize("folder", PACKAGES)
+def test_every_package_says_what_belongs_there(folder: str) -> None:
+    text = (SOURCE / folder / "__init__.py").read_text(encoding="utf-8")
+    assert re.match(r'"""[A-Z`].{40,}', text, flags=re.DOTALL), f"{folder} says nothing"
+
+
+def test_few_modules_stand_beside_the_packages() -> None:
+    loose = {path.stem for path in SOURCE.glob("*.py")}
+    small = {"errors", "own_prompts", "safe_text", "schema", "settings"}
+    assert loose == {"__init__", "__main__", *small}
+
+
+def test_the_python_of_the_readme_runs_in_order(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
@@ -82,7 +109,24 @@ def test_the_readme_shows_what_the_command_prints(command: Command) -> None:
     assert shown in output(command(*line.split()[1:]))
 
 
-def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(tmp_path: Path, command: Command) -> None:
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs").glob("*.md"),
+    *SOURCE.glob("probes/*/card.md"),
+]
+
+
+@pytest.mark.parametrize("word", ["founding page", "nasty", " named model"])
+def test_pages_use_no_words_that_only_their_authors_know(word: str) -> None:
+    assert len(PAGES) > 20
+    using = [page.name for page in PAGES if word in page.read_text(encoding="utf-8")]
+    assert using == []
+
+
+def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(
+    tmp_path: Path,
+    command: Command,
+) -> None:
     text = (ROOT / "docs" / "own-prompts.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
@@ -92,7 +136,10 @@ def test_prompts_of_your_own_are_measured_and_opened_again_as_the_page_says(tmp_
     assert "D raises difference is 1.000 (0.754 to 1.000)" in output(command("show", "raises.equipoise"))
 
 
-def test_prompts_of_your_own_are_asked_by_the_commands_of_the_page(tmp_path: Path, command: Command) -> None:
+def test_prompts_of_your_own_are_asked_by_the_commands_of_the_page(
+    tmp_path: Path,
+    command: Command,
+) -> None:
     text = (ROOT / "docs" / "own-prompts.md").read_text(encoding="utf-8")
     for name, content in re.findall(r"^`([\w.]+)`\n\n```\w+\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
         (tmp_path / name).write_text(content, encoding="utf-8")
@@ -135,7 +182,15 @@ def test_the_probe_of_the_walk_keeps_its_promises(package: Path, tmp_path: Path)
 
 def test_the_probe_of_the_walk_runs(package: Path, tmp_path: Path, command: Command) -> None:
     with FaultyServer(lambda prompt, nth: "He rides." if "racing" in prompt else "She rides.") as server:
-        where = ("custom/test-model", "--base-url", server.url, "--probe", "hobbies", "--out", "run.equipoise")
+        where = (
+            "custom/test-model",
+            "--base-url",
+            server.url,
+            "--probe",
+            "hobbies",
+            "--out",
+            "run.equipoise",
+        )
         with installed(package):
             assert "hobbies stereotype_rate is" in output(command("run", *where))
             assert Run.open(tmp_path / "run.equipoise").counts["ok"] == 12  # type: ignore[index]

@@ -54,7 +54,10 @@ MISTAKES: dict[str, tuple[Probe, str, type[Exception] | None]] = {
         AttributeError,
     ),
     "marks on a distance": (
-        replace(JOBS_LUM, metrics=tuple(replace(one, bands=JOBS_LUM.metrics[0].bands) for one in JOBS_LUM.metrics)),
+        replace(
+            JOBS_LUM,
+            metrics=tuple(replace(one, bands=JOBS_LUM.metrics[0].bands) for one in JOBS_LUM.metrics),
+        ),
         "'disparity' is a distance and has marks; mark 'masculine_rate' instead",
         None,
     ),
@@ -86,25 +89,34 @@ MISTAKES: dict[str, tuple[Probe, str, type[Exception] | None]] = {
 }
 
 
+Attempt = Callable[[Probe, Recorder, Path], object]
+ATTEMPTS: dict[str, Attempt] = {
+    "audit": lambda probe, model, path: equipoise.audit(model, probes=[probe], out=path),
+    "start": lambda probe, model, path: equipoise.start(model, probes=[probe], out=path),
+    "score": lambda probe, _model, _path: equipoise.score(probe, {}),
+    "estimate": lambda probe, _model, _path: equipoise.estimate(probes=[probe]),
+}
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_in_a_probe_is_found_before_anything_is_asked(mistake: str, tmp_path: Path) -> None:
+def test_a_mistake_in_a_probe_is_found_before_anything_is_asked(
+    mistake: str,
+    tmp_path: Path,
+) -> None:
     probe, words, cause = MISTAKES[mistake]
-    model, path = Recorder(), tmp_path / "run.equipoise"
-    attempts: list[Callable[[], object]] = [
-        lambda: equipoise.start(model, probes=[probe], out=path),
-        lambda: equipoise.score(probe, {}),
-    ]
-    for attempt in attempts:
+    model = Recorder()
+    for name, attempt in ATTEMPTS.items():
         with pytest.raises(ProbeError, match=f"(?s)The probe 'jobs_lum'.*{words}") as caught:
-            attempt()
-        assert caught.value.exit_code == 1
-        assert type(caught.value.__cause__) is (cause or type(None))
+            attempt(probe, model, tmp_path / "run.equipoise")
+        assert caught.value.exit_code == 1, name
+        assert type(caught.value.__cause__) is (cause or type(None)), name
     assert model.asked == []
     assert list(tmp_path.glob("*")) == []
 
 
-def test_a_mistake_in_a_probe_is_not_blamed_on_the_run_file(tmp_path: Path) -> None:
-    probe, words, cause = MISTAKES["an exception in measure"]
+@pytest.mark.parametrize("mistake", ["an exception in measure", "a wrong column in statistics"])
+def test_a_mistake_in_a_probe_is_not_blamed_on_the_run_file(mistake: str, tmp_path: Path) -> None:
+    probe, words, cause = MISTAKES[mistake]
     simulated(tmp_path / "run.equipoise", {"jobs_lum": "random"})
     with pytest.raises(ProbeError, match=f"(?s){words}") as caught:
         Run.open(tmp_path / "run.equipoise", probes=[probe]).results()
@@ -149,12 +161,25 @@ def test_a_run_file_with_foreign_values_is_refused(damage: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("update probes set plan = json_set(plan, '$.covariates', json('{}'))", r"its prompts lack \['masculinity'\]"),
-        ("update probes set plan = json_set(plan, '$.parameters.sample', 'x')", "parameters that no run"),
-        ("update probes set plan = json_set(plan, '$.parameters.unknown', 1)", "parameters that no run"),
+        (
+            "update probes set plan = json_set(plan, '$.covariates', json('{}'))",
+            r"its prompts lack \['masculinity'\]",
+        ),
+        (
+            "update probes set plan = json_set(plan, '$.parameters.sample', 'x')",
+            "parameters that no run",
+        ),
+        (
+            "update probes set plan = json_set(plan, '$.parameters.unknown', 1)",
+            "parameters that no run",
+        ),
     ],
 )
-def test_a_run_file_that_contradicts_its_probe_is_refused(statement: str, words: str, tmp_path: Path) -> None:
+def test_a_run_file_that_contradicts_its_probe_is_refused(
+    statement: str,
+    words: str,
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run.equipoise"
     simulated(path, {"jobs_lum": "random"})
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

@@ -47,7 +47,11 @@ class Links(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
         self.anchors |= {values[name] for name in ("id", "name") if name in values}
-        is_loaded = tag != "a" and values.get("rel", "stylesheet") in ("stylesheet", "icon", "preload")
+        is_loaded = tag != "a" and values.get("rel", "stylesheet") in (
+            "stylesheet",
+            "icon",
+            "preload",
+        )
         for address in [values[name] for name in ("href", "src") if name in values]:
             (self.loaded if is_loaded else self.links).append(address)
 
@@ -99,6 +103,17 @@ def test_the_site_has_every_card_command_and_public_name(site: Path) -> None:
     assert [name for name in equipoise.__all__ if not any(anchor.endswith(f".{name}") for anchor in reference)] == []
 
 
+def test_llms_txt_lists_every_page_with_what_it_is_about(site: Path) -> None:
+    text = (site / "llms.txt").read_text(encoding="utf-8")
+    line = r"^- \[(.+?)\]\((\S+?)\.md\)(?:: (.+))?$"
+    listed = re.findall(line, text, flags=re.MULTILINE)
+    pages = {str(page.relative_to(site)) for page in site.rglob("*.html")}
+    assert {f"{name}.html" for _, name, _ in listed} >= pages - {"404.html"}
+    assert text.startswith("# equipoise\n\n> Measure how gender-biased")
+    described = [about for *_, about in listed if about]
+    assert len(described) > len(listed) / 2
+
+
 # Links of what is written by hand
 
 REAL_SITES = {
@@ -135,6 +150,16 @@ def test_every_link_is_relative_or_leads_to_a_real_site() -> None:
     assert {(name, host) for name, host in named if host not in REAL_SITES | PLACEHOLDERS} == set()
 
 
+def test_links_of_the_readme_lead_to_files_that_are_there() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = dict(re.findall(r"^\[([\w-]+)\]: (\S+)$", text, flags=re.MULTILINE))
+    assert set(re.findall(r"\]\[([^\]]+)\]", text)) == set(named)
+    targets = [*re.findall(r"\]\(([^)\s]+)\)", text), *named.values()]
+    assert len(targets) > 10
+    inside = [target.partition("#")[0] for target in targets if "://" not in target]
+    assert [path for path in inside if not (ROOT / path).exists()] == []
+
+
 # Commands
 
 
@@ -154,18 +179,25 @@ def written_commands() -> list[tuple[str, str]]:
     return found
 
 
-def test_the_commands_of_the_pages_are_some() -> None:
-    """Every option and value is accepted; that they do what they should is for other tests."""
+WRITTEN_COMMANDS = sorted(set(written_commands()))
+
+
+def test_the_pages_show_many_commands() -> None:
+    assert len(WRITTEN_COMMANDS) > 50
+
+
+@pytest.mark.parametrize(("page", "line"), WRITTEN_COMMANDS, ids=lambda value: str(value)[:60])
+def test_a_command_of_the_pages_is_one(page: str, line: str) -> None:
+    """Every option and value is accepted; that it does what it should is for other tests."""
+    words = [word for word in shlex.split(line)[1:] if word not in ("…", "...")]
     commands = _commands()
-    lines = sorted(set(written_commands()))
-    assert len(lines) > 50
-    for page, line in lines:
-        words = [word for word in shlex.split(line)[1:] if word not in ("…", "...")]
-        name = " ".join(words[:2]) if " ".join(words[:2]) in commands else words[0]
-        assert name in commands, f"{page}: {line}"
-        rest = words[len(name.split()) :]
-        if "--help" not in rest:
-            commands[name].make_context(name, rest)
+    name = " ".join(words[:2])
+    if name not in commands:
+        name = words[0]
+    assert name in commands, f"{page}: {line}"
+    rest = words[len(name.split()) :]
+    if "--help" not in rest:
+        commands[name].make_context(name, rest)
 
 
 TUTORIALS = [page for page in PAGES if blocks(page, "sh") and page.name != "gate.md"]
@@ -173,7 +205,11 @@ TUTORIALS = [page for page in PAGES if blocks(page, "sh") and page.name != "gate
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
-def test_the_commands_of_a_tutorial_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_a_tutorial_run(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     lines = [line for body in blocks(page, "sh") for line in body.splitlines() if line.strip()]
     assert lines
@@ -202,7 +238,11 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("page", "code"), python_blocks(), ids=lambda value: str(value)[:40])
 def test_python_in_the_docs_runs(
-    page: str, code: str, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str,
+    code: str,
+    example: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(example, "run.equipoise")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-import equipoise
+from answers.shapes import CUT, FAILED, NOT_ASKED, OK, WITHHELD, Line, write
 from equipoise.answers.files import read_tables
-from equipoise.errors import BadFile, InputError
-from equipoise.runs.imports import import_answers
-from equipoise.schema import Status
+from equipoise.errors import BadFile, StorageError
 
-OK, CUT, WITHHELD, FAILED, NOT_ASKED = "ok", "truncated", "filtered", "http_error", "pending"
-EMPTY, MALFORMED, TIMEOUT, CONTEXT = "empty", "malformed", "timeout", "context_length"
-Line = dict[str, Any]
+EMPTY = "empty"
+MALFORMED = "malformed"
+TIMEOUT = "timeout"
+CONTEXT = "context_length"
 ASKED = {"messages": [{"role": "user", "content": "Who?"}]}
 KEYS = {"custom_id": "0abc"}
 
@@ -99,11 +97,6 @@ def read(path: Path) -> list[tuple[Any, ...]]:
     return pl.concat(read_tables(path)).rows()
 
 
-def write(path: Path, lines: list[Line]) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize(("envelope", "api"), [row[1:] for row in BATCHES], ids=[row[0] for row in BATCHES])
 def test_answers_in_the_output_of_batch_jobs(envelope: Callable[[Line], Line], api: str, tmp_path: Path) -> None:
     respond, reasons = RESPONSES[api]
@@ -115,52 +108,40 @@ def test_answers_in_the_output_of_batch_jobs(envelope: Callable[[Line], Line], a
         assert (repetition, outcome) == (None, [state, None if state == WITHHELD else "She."])
 
 
-def test_scoring_and_importing_give_what_our_own_format_gives(tmp_path: Path) -> None:
-    prompts = equipoise.plan("jobs_lum", sample=40).prompts()
-    said = [f"{'She' if place % 3 else 'He'} is {place}." for place in range(40)]
-    lines = [
-        vertex(RESPONSES["Gemini"][0](answer, "STOP"), prompt)
-        for prompt, answer in zip(prompts["prompt"], said, strict=True)
-    ]
-    path = write(tmp_path / "a.jsonl", lines[::-1])
-    own = equipoise.score("jobs_lum", dict(zip(prompts["id"], said, strict=True)), sample=40)
-    run, new, matching = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", sample=40)
-    assert (new, matching.matched, run.complete) == (40, 40, True)
-    assert run.result("jobs_lum").metrics == own.metrics
-    assert equipoise.score("jobs_lum", pl.concat(read_tables(path)), sample=40).metrics == own.metrics
-
-
-def test_what_was_not_asked_stays_pending_in_a_run(tmp_path: Path) -> None:
-    ids = equipoise.plan("jobs_lum", sample=10).prompts()["id"].to_list()
-    lines = [anthropic(RESPONSES["messages"][0]("She.", "end_turn"), key) for key in ids[1:]]
-    path = write(tmp_path / "a.jsonl", [{"custom_id": ids[0], "result": {"type": "expired"}}, *lines])
-    run, new, _ = import_answers(path, tmp_path / "run.equipoise", probes="jobs_lum", sample=10)
-    assert (new, run.complete, run.counts[Status.PENDING]) == (9, False, 1)
-
-
 def lm_eval(asked: object, *answers: str, **fields: Any) -> Line:
     arguments = {"gen_args_0": {"arg_0": asked, "arg_1": {"until": []}}}
     return {"doc_id": 0, "doc": {}, "arguments": arguments, "resps": [list(answers)], "filter": "none", **fields}
 
 
-def test_repetitions_come_back_by_key_or_in_order(tmp_path: Path) -> None:
-    lines = [batch(chat("She."), key="0abc-2"), batch(chat("He."), key="0abc#3"), lm_eval("Who?", "x", "y")]
-    keys = [("0abc", None, 2, "She."), ("0abc", None, 3, "He."), (None, "Who?", None, "x"), (None, "Who?", None, "y")]
-    assert [(*row[:3], row[-1]) for row in read(write(tmp_path / "a.jsonl", lines))] == keys
+@pytest.mark.parametrize(("key", "repetition"), [("0abc", None), ("0abc-2", 2), ("0abc#3", 3)])
+def test_a_key_holds_the_repetition(key: str, repetition: int | None, tmp_path: Path) -> None:
+    [row] = read(write(tmp_path / "a.jsonl", [batch(chat("She."), key=key)]))
+    assert row == ("0abc", None, repetition, OK, "She.")
+
+
+def test_repetitions_of_lm_eval_come_back_in_order(tmp_path: Path) -> None:
+    rows = read(write(tmp_path / "a.jsonl", [lm_eval("Who?", "She.", "He.")]))
+    assert rows == [(None, "Who?", None, OK, "She."), (None, "Who?", None, OK, "He.")]
 
 
 @pytest.mark.fault("D4")
 @pytest.mark.parametrize(
     "line",
     [
+        {"id": "batch_1", "object": "batch", "status": "completed"},
         {"custom_id": "0abc", "params": {"model": "m"}},
+        {"key": "0abc", "request": {"contents": []}},
+        {"recordId": "0abc", "modelInput": {}},
         {"text": "She.", "id": "0abc"},
         {"totalRecordCount": 3, "successRecordCount": 3},
     ],
 )
 def test_what_is_not_known_is_refused_with_what_is(line: Line, tmp_path: Path) -> None:
-    with pytest.raises(BadFile, match=r"line 1: no field answer.*Anthropic.*lm-eval.*CSV, Parquet.*logs of Inspect"):
+    with pytest.raises(BadFile, match="line 1: no field answer") as error:
         read(write(tmp_path / "a.jsonl", [line]))
+    known = "OpenAI, vLLM, Anthropic, Gemini, Vertex and Bedrock, samples of lm-eval"
+    assert known in str(error.value)
+    assert "CSV, Parquet (.parquet), logs of Inspect" in str(error.value)
 
 
 @pytest.mark.fault("D4")
@@ -173,8 +154,11 @@ def test_what_is_not_known_is_refused_with_what_is(line: Line, tmp_path: Path) -
         anthropic({"content": [{"text": 5}]}),
         {"custom_id": "a", "response": "She."},
         batch({"data": [1]}),
+        batch({"choices": []}, "fine"),
         {"key": "a", "response": {"candidates": [7]}},
+        {"key": "a", "response": "She."},
         bedrock({"embedding": [0.1]}),
+        {"modelInput": {"message": "Who?"}, "modelOutput": {"text": "She."}},
         {"doc_id": 1, "arguments": [["Who?", " She"]], "resps": [[[-1.2, False]]]},
         {"doc_id": 1, "arguments": [["?", "a"]], "resps": [[["-1", "False"]], [["-2", "True"]]]},
         {"doc_id": 1, "arguments": [], "resps": [["She."]]},
@@ -296,21 +280,33 @@ def test_what_a_line_means(line: Line, status: str, answer: str | None, tmp_path
 def test_prompts_of_lm_eval_as_text_and_as_messages(asked: object, tmp_path: Path) -> None:
     line = lm_eval(asked, "She.")
     assert read(write(tmp_path / "a.jsonl", [line])) == [(None, "Who?", None, OK, "She.")]
-    assert read(write(tmp_path / "b.jsonl", [line | {"resps": []}])) == [(None, "Who?", None, MALFORMED, None)]
+
+
+def test_a_sample_of_lm_eval_without_an_answer_is_malformed(tmp_path: Path) -> None:
+    rows = read(write(tmp_path / "a.jsonl", [lm_eval("Who?") | {"resps": []}]))
+    assert rows == [(None, "Who?", None, MALFORMED, None)]
 
 
 def test_lm_eval_writes_each_answer_once_for_every_filter(tmp_path: Path) -> None:
     lines = [lm_eval("?", "She.", doc={"id": key}, filter=name) for name in ("strict", "loose") for key in "ab"]
-    lines[0]["arguments"] = [["<|user|>?", {"until": []}]]  # as it was before
-    assert [row[:2] for row in read(write(tmp_path / "a.jsonl", lines))] == [("a", "<|user|>?"), ("b", "?")]
+    assert [row[:2] for row in read(write(tmp_path / "a.jsonl", lines))] == [("a", "?"), ("b", "?")]
+
+
+def test_arguments_of_lm_eval_may_be_a_list_as_they_were_before(tmp_path: Path) -> None:
+    line = lm_eval("?", "She.", doc={"id": "a"}) | {"arguments": [["<|user|>?", {"until": []}]]}
+    [row] = read(write(tmp_path / "a.jsonl", [line]))
+    assert row[:2] == ("a", "<|user|>?")
 
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
         ("a.json", b'[{"id": "a", "answer": "She."}]', "line 1: a JSON object is needed.* jq -c"),
+        ("a.jsonl", b'[\n{"id": "a", "answer": "She."}]', "line 1: not JSON"),
         ("a.json", b'{"answers": []}', "no field answer"),
+        ("a.json", b'{"eval": {}}', "cannot be read as a log of Inspect"),
         ("a.jsonl.gz", b"\x1f\x8b\x08\x00", "line 1: not UTF-8"),
+        ("a.csv.gz", b"\x1f\x8b\x08\x00", "line 1: not UTF-8"),
         ("a.csv", b"id,answer,answer\na,b,c\n", "the column answer is there twice"),
         ("a.eval", b'{"id": "a", "answer": "She."}', "cannot be read as a log of Inspect"),
         ("a.parquet", b'{"id": "a", "answer": "She."}', "cannot be read as Parquet"),
@@ -323,74 +319,19 @@ def test_a_file_of_another_kind_is_refused(name: str, content: bytes, words: str
         read(tmp_path / name)
 
 
-# Logs of Inspect
-
-
-@pytest.mark.parametrize("name", ["log.eval", "log.json"])
-def test_logs_of_inspect(name: str, tmp_path: Path) -> None:
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalError, EvalLog, EvalSample, EvalSpec, write_eval_log
-    from inspect_ai.model import ModelOutput
-
-    spec = EvalSpec(
-        created="2026-01-01T00:00:00+00:00", task="t", dataset=EvalDataset(), model="m", config=EvalConfig()
-    )
-    log = EvalLog(status="success", eval=spec)
-    boom = EvalError(message="boom", traceback="", traceback_ansi="")
-    log.samples = [
-        EvalSample(id=key, epoch=epoch, input="Who?", target="", output=output, error=error)
-        for key, epoch, output, error in (
-            ("0abc", 1, ModelOutput.from_content("m", "She."), None),
-            ("0abc", 2, ModelOutput.from_content("m", "He."), boom),  # of a scorer
-            ("0abd", 1, ModelOutput(), None),
-            ("0abe", 1, ModelOutput(), boom),
-        )
-    ]
-    write_eval_log(log, str(tmp_path / name))
-    assert sorted(read(tmp_path / name), key=str) == [
-        ("0abc", "Who?", 1, OK, "She."),
-        ("0abc", "Who?", 2, OK, "He."),
-        ("0abd", "Who?", 1, NOT_ASKED, None),
-        ("0abe", "Who?", 1, FAILED, None),
-    ]
-
-
-def test_without_the_library_a_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
-    with pytest.raises(InputError, match=r"equipoise\[inspect\]"):
-        read(write(tmp_path / "a.eval", [{}]))
-
-
-# Parquet
-
-
-def test_parquet_is_read_as_the_same_rows_in_json_lines_are(tmp_path: Path) -> None:
-    rows: list[Line] = [
-        {"id": "0abc", "prompt": None, "repetition": 1, "status": None, "answer": "She."},
-        {"id": "0abc", "prompt": None, "repetition": 2, "status": "truncated", "answer": "He"},
-        {"id": None, "prompt": "Who?", "repetition": None, "status": "timeout", "answer": None},
-        {"id": "0abd", "prompt": None, "repetition": 1, "status": None, "answer": "<think>He?</think>"},
-        {"id": "0abe", "prompt": None, "repetition": 1, "status": "ok", "answer": " \x1c\n"},
-        {"id": "0abf", "prompt": None, "repetition": 1, "status": "ok", "answer": "<b>She</b>"},
-    ]
-    pl.DataFrame(rows).write_parquet(tmp_path / "a.parquet")
-    lines = write(tmp_path / "a.jsonl", rows)
-    assert pl.concat(read_tables(tmp_path / "a.parquet")).equals(pl.concat(read_tables(lines)))
+def test_json_of_one_line_is_read_as_our_own_format(tmp_path: Path) -> None:
+    rows = read(write(tmp_path / "a.json", [{"id": "a", "answer": "She."}]))
+    assert rows == [("a", None, None, OK, "She.")]
 
 
 @pytest.mark.fault("D4")
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        ({"id": ["a"]}, "a column answer is needed. There are: id"),
-        ({"id": [1], "answer": ["a"]}, "the column id must hold String, not Int64"),
-        ({"id": ["a"], "answer": [["a"]]}, "the column answer must hold String"),
-        ({"id": ["a"], "answer": ["a"], "repetition": ["1"]}, "the column repetition must hold Int64"),
-        ({"id": ["a"], "answer": ["a"], "repetition": [1.5]}, "row 1: repetition must be a whole number"),
-        ({"id": ["a"] * 2, "answer": ["a"] * 2, "status": ["ok", "fine"]}, "row 2: status must be one of"),
-        ({"id": pl.Series([], dtype=pl.String), "answer": pl.Series([], dtype=pl.String)}, "holds no answers"),
-    ],
-)
-def test_parquet_that_cannot_be_read_is_refused(columns: dict[str, Any], words: str, tmp_path: Path) -> None:
-    pl.DataFrame(columns, strict=False).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(BadFile, match=words):
-        read(tmp_path / "a.parquet")
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="cannot be read: Is a directory"):
+        read(tmp_path)
+
+
+@pytest.mark.fault("D4")
+@pytest.mark.parametrize("name", ["none.jsonl", "none.csv", "none.parquet", "none.eval"])
+def test_a_file_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=f"There is no file .*{name}"):
+        read(tmp_path / name)

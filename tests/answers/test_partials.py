@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import equipoise
 from equipoise.answers import score
 from equipoise.answers.shards import PartScorer, score_part
 from equipoise.authoring import Probe
-from equipoise.errors import InputError, IntegrityError, StorageError
+from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring import partials
 from equipoise.measuring import plan as plans
-from equipoise.measuring.partials import NUMBER, VALUES, Partial
+from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan
-from equipoise.schema import ANSWER, ID, ITEM_NUMBER, PROMPT, REPETITION, STATUS, text_column
+from equipoise.schema import ANSWER, ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, STATUS, text_column
 from measuring.order_probe import ORDER_PROBE
 from simulating import SMALL
 
@@ -56,43 +56,82 @@ def expect_same(partial: Partial, expected: equipoise.Result) -> None:
     assert result.to_frame().equals(expected.to_frame())
 
 
-@pytest.mark.parametrize(
-    "probe", ["hiring_an", "business_vocabulary", "hiring_bloomberg", ORDER_PROBE], ids=lambda probe: str(probe)[:20]
-)
-def test_any_cut_in_any_order_gives_the_same_result(probe: str | Probe, tmp_path: Path) -> None:
-    repeat: dict[str, Any] = {"repeat": 2}
-    parameters = repeat if isinstance(probe, Probe) else {**SMALL.get(probe, {"sample": 24}), **repeat}
-    planned = equipoise.plan(probe, **parameters)
+@pytest.mark.parametrize("name", SMALL)
+def test_every_probe_in_parts_gives_the_same_result(name: str, tmp_path: Path) -> None:
+    parameters: dict[str, Any] = {**SMALL[name], "repeat": 2}
+    planned = equipoise.plan(name, **parameters)
     # What missing answers allow takes long to find for a probe with eight labels.
-    answers = answer(planned, seed=1, failed=0.0 if probe == "hiring_bloomberg" else 0.25)
-    rng = np.random.default_rng(2)
-    cut = rng.integers(0, 2, answers.height)
-    total = None
-    for number in rng.permutation(3):  # one of three is empty
-        score_part(probe, answers.filter(pl.Series(cut == number)), **parameters).write(tmp_path / "some.partial")
-        read = Partial.read(tmp_path / "some.partial", None if isinstance(probe, str) else probe)
-        total = read if total is None else total + read
-    assert total is not None
-    expect_same(total, equipoise.score(probe, answers, **parameters))
+    failed = 0.0 if name == "hiring_bloomberg" else 0.25
+    answers = answer(planned, seed=1, failed=failed)
+    cut = np.random.default_rng(2).integers(0, 3, answers.height)
+    scored = []
+    for number in (2, 0, 1):
+        path = tmp_path / f"{number}.partial"
+        some = answers.filter(pl.Series(cut == number))
+        score_part(name, some, **parameters).write(path)
+        scored.append(Partial.read(path))
+    expect_same(Partial.sum(scored), equipoise.score(name, answers, **parameters))
+
+
+def cut_answers(planned: Plan, answers: pl.DataFrame, shards: int, seed: int, whole_items: bool) -> list[pl.DataFrame]:
+    """The answers in shards, cut anywhere or only between items."""
+    rng = np.random.default_rng(seed)
+    if whole_items:
+        item_of = dict(planned.prompts()[ID, ITEM].iter_rows())
+        shard_of = {item: rng.integers(shards) for item in sorted({*item_of.values()})}
+        cut = np.array([shard_of.get(item_of.get(key, ""), 0) for key in answers[ID]], dtype=int)
+    else:
+        cut = rng.integers(0, shards, answers.height)
+    return [answers.filter(pl.Series(cut == number)) for number in range(shards)]
+
+
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 2**32),
+    shards=st.integers(1, 6),
+    repetitions=st.integers(1, 3),
+    answered=st.sampled_from([0.0, 0.4, 1.0]),
+    whole_items=st.booleans(),
+    data=st.data(),
+)
+def test_any_cut_in_any_order_gives_the_same_result(
+    seed: int,
+    shards: int,
+    repetitions: int,
+    answered: float,
+    whole_items: bool,
+    data: st.DataObject,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    planned = equipoise.plan(ORDER_PROBE, repeat=repetitions)
+    answers = answer(planned, seed, answered=answered)
+    path = tmp_path_factory.getbasetemp() / "any-cut.partial"
+    waiting = [
+        score_part(ORDER_PROBE, some, repeat=repetitions)
+        for some in cut_answers(planned, answers, shards, seed, whole_items)
+    ]
+    while len(waiting) > 1:
+        first = waiting.pop(data.draw(st.integers(0, len(waiting) - 1)))
+        second = waiting.pop(data.draw(st.integers(0, len(waiting) - 1)))
+        total = first + second
+        if data.draw(st.booleans()):
+            total.write(path)
+            total = Partial.read(path, ORDER_PROBE)
+        waiting.append(total)
+    expect_same(waiting[0], equipoise.score(ORDER_PROBE, answers, repeat=repetitions))
+
+
+def test_an_empty_part_changes_nothing() -> None:
+    answers = answer(equipoise.plan("hiring_an", sample=80), seed=3)
+    total = score_part("hiring_an", {}, sample=80) + score_part("hiring_an", answers, sample=80)
+    expect_same(total, equipoise.score("hiring_an", answers, sample=80))
 
 
 # Files of shards
 
 
-@pytest.mark.parametrize("hint", ["right", "wrong", "some", "text", "by text"])
-def test_numbers_of_items_are_a_hint_and_never_believed(
-    hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planned = equipoise.plan("hiring_an", sample=40)
-    prompts = planned.prompts().with_row_index()
-    number = prompts["index"] // 2  # two prompts an item
-    hints = {"wrong": (number + 7) % 100, "some": number.set(number == 3, None), "text": number.cast(pl.String)}
-    answers = prompts.select(
-        pl.when((pl.col("index") % 3 == 0) | (hint != "by text")).then(ID).alias(ID),
-        PROMPT,
-        pl.lit("I am glad to offer you the position.").alias(ANSWER),
-        hints.get(hint, number).alias(ITEM_NUMBER),
-    )
+def record_items_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of all items of which prompts are made from now on."""
     made: list[int] = []
     take = Plan.take
 
@@ -102,6 +141,29 @@ def test_numbers_of_items_are_a_hint_and_never_believed(
 
     monkeypatch.setattr(Plan, "take", count)
     monkeypatch.setattr(partials, "ITEMS_IN_DIGEST", 1)
+    return made
+
+
+@pytest.mark.parametrize("hint", ["right", "none", "wrong", "some", "text"])
+def test_numbers_of_items_are_a_hint_and_never_believed(
+    hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = equipoise.plan("hiring_an", sample=40)
+    prompts = planned.prompts().with_row_index()
+    number = prompts["index"] // 2  # two prompts an item
+    hints = {
+        "right": number,
+        "none": pl.Series([None] * prompts.height, dtype=pl.Int64),
+        "wrong": (number + 7) % 100,
+        "some": number.set(number == 3, None),
+        "text": number.cast(pl.String),
+    }
+    answers = prompts.select(
+        ID,
+        pl.lit("I am glad to offer you the position.").alias(ANSWER),
+        hints[hint].alias(ITEM_NUMBER),
+    )
+    made = record_items_made(monkeypatch)
     scored = []
     for some in (answers[:21], answers[21:]):
         some.write_parquet(tmp_path / "some.parquet")
@@ -110,6 +172,24 @@ def test_numbers_of_items_are_a_hint_and_never_believed(
             assert {*made} == {0, *some[ITEM_NUMBER]}
             made.clear()
     expect_same(scored[1] + scored[0], equipoise.score("hiring_an", answers, sample=40))
+
+
+def test_answers_by_text_are_matched_in_the_whole_plan(tmp_path: Path) -> None:
+    planned = equipoise.plan("hiring_an", sample=40)
+    prompts = planned.prompts().with_row_index()
+    has_id = pl.col("index") % 3 == 0
+    answers = prompts.select(
+        pl.when(has_id).then(ID).alias(ID),
+        PROMPT,
+        pl.lit("I am glad to offer you the position.").alias(ANSWER),
+        (pl.col("index") // 2).alias(ITEM_NUMBER),
+    )
+    scorer = PartScorer(planned)
+    scored = []
+    for some in (answers[:21], answers[21:]):
+        some.write_parquet(tmp_path / "some.parquet")
+        scored.append(scorer.score_file(tmp_path / "some.parquet"))
+    expect_same(scored[0] + scored[1], equipoise.score("hiring_an", answers, sample=40))
 
 
 # What is refused
@@ -132,8 +212,40 @@ def jobs(place: int = 0, answer: str = "He.", **parameters: Any) -> Partial:
     ],
 )
 def test_partials_of_different_setups_are_not_added(other: Callable[[], Partial], named: str) -> None:
-    with pytest.raises(IntegrityError, match=rf"Partials of different setups cannot be added: .*{named}"):
+    words = rf"Partials of different setups cannot be added: .*{named}.*Score all answers"
+    with pytest.raises(IntegrityError, match=words):
         jobs() + other()
+
+
+def test_all_that_differs_is_named() -> None:
+    with pytest.raises(IntegrityError) as refused:
+        jobs() + jobs(1, sample=13, repeat=2, reading="specified")
+    message = str(refused.value)
+    assert "repeat is 1 in one and 2 in the other" in message
+    assert "sample is 12 in one and 13 in the other" in message
+    assert "reading is 'careful' in one and 'specified' in the other" in message
+    assert "detector is " in message
+
+
+def shouting_probe() -> Probe:
+    """The same probe, by all that its description says, with other texts."""
+
+    def prompts(items: pl.DataFrame, parameters: Any) -> pl.DataFrame:
+        planned = ORDER_PROBE.prompts(items, parameters)
+        return planned.with_columns(pl.col(PROMPT).str.to_uppercase())
+
+    return replace(ORDER_PROBE, prompts=prompts)
+
+
+def test_other_prompts_of_the_same_items_are_not_added() -> None:
+    with pytest.raises(IntegrityError, match="the prompts that the probe makes of the same items"):
+        score_part(shouting_probe(), {}) + score_part(ORDER_PROBE, {})
+
+
+def test_a_file_of_other_prompts_of_the_same_items_is_not_read(tmp_path: Path) -> None:
+    score_part(shouting_probe(), {}).write(tmp_path / "a.partial")
+    with pytest.raises(IntegrityError, match="the prompts that the probe makes of the same items"):
+        Partial.read(tmp_path / "a.partial", ORDER_PROBE)
 
 
 def test_an_attempt_in_two_partials_is_refused_and_named() -> None:
@@ -148,108 +260,11 @@ def test_a_result_of_partials_can_be_compared() -> None:
     assert equipoise.compare(result, jobs(answer="She.").result())["jobs_lum"].prompts == 1
 
 
-# Files of partials, as anyone can change them
+def test_nothing_is_no_sum() -> None:
+    with pytest.raises(InputError, match="no partial"):
+        Partial.sum([])
 
 
-def hiring() -> Partial:
-    """A partial with whole items, and with a part of one."""
-    asked: dict[str, Any] = {"sample": 16, "repeat": 2}
-    texts = ["We are pleased to offer you the position.", "We regret to inform you."]
-    rows = [
-        {ID: key, REPETITION: number + 1, ANSWER: text}
-        for key in equipoise.plan("hiring_an", **asked).prompts()[ID]
-        for number, text in enumerate(texts)
-    ]
-    return score_part("hiring_an", rows[:-3], **asked)
-
-
-HIRING = hiring()
-SETUP, MATCHING = HIRING.setup.describe(), asdict(HIRING.values.matching)
-Table = pl.DataFrame
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Path:
-    HIRING.write(tmp_path / "one.partial")
-    return tmp_path / "one.partial"
-
-
-def forge(path: Path, change: Callable[[Table], Table] = lambda table: table, **values: Any) -> None:
-    """Change the table or the values of a file."""
-    before = orjson.loads(pl.read_parquet_metadata(path)[VALUES])
-    changed = change(pl.read_parquet(path.read_bytes()))
-    changed.write_parquet(path, metadata={VALUES: orjson.dumps({**before, **values}).decode()})
-
-
-def each(name: str, *values: Any) -> list[dict[str, Any]]:
-    return [{name: value} for value in values]
-
-
-FORGED: list[dict[str, Any]] = [
-    *each("format", 2, None, "1"),
-    *each("matching", None, {}, []),
-    *({"matching": {**MATCHING, **change}} for change in each("read", None, -1, 10**15, 28, 1.5, [])),
-    *({"matching": {**MATCHING, **change}} for change in each("unknown", -1, 5)),
-    *each("note", 1),
-    *each("prompts", None, "0"),
-    *each("setup", 3, {"probe": "hiring_an"}, {**SETUP, "parameters": {"sample": -5}}),
-    *(
-        {"setup": {**SETUP, "parameters": {**SETUP["parameters"], name: value}}}
-        for name, value in (("sample", -5), ("sample", 18), ("repeat", 10**9), ("nonsense", [1]))
-    ),
-    *({"setup": {**SETUP, name: "0"}} for name in ("corpus_sha256", "version", "equipoise")),
-]
-
-
-@pytest.mark.fault("D30")
-@pytest.mark.parametrize("changes", FORGED, ids=lambda changes: str(changes)[:60])
-def test_values_that_no_partial_has_are_refused(changes: dict[str, Any], written: Path) -> None:
-    forge(written, **changes)
-    with pytest.raises(IntegrityError, match=written.name):
-        Partial.read(written)
-
-
-@pytest.mark.fault("D30")
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda table: table.drop(table.columns[-1]),
-        lambda table: table.with_columns(pl.lit("x").alias(table.columns[0])).rename({table.columns[0]: "y"}),
-        lambda table: table.cast({STATUS: pl.String}),
-        lambda table: table.with_columns(pl.lit(None, table.schema[STATUS]).alias(STATUS)),
-        lambda table: pl.concat([table] * 40),
-        lambda table: table.reverse(),
-        lambda table: table.with_columns(pl.col(pl.Int64) * -1),
-        lambda table: table.with_columns(pl.col(REPETITION) + 1),
-        lambda table: table.with_columns(pl.col(NUMBER) + 2**40),
-        lambda table: table.with_columns(pl.col(NUMBER) + 5),
-        lambda table: table[1:],
-        lambda table: pl.select(pl.lit(0).repeat_by(10**6).explode().alias(table.columns[0])),
-    ],
-)
-def test_a_table_that_no_partial_has_is_refused(change: Callable[[Table], Table], written: Path) -> None:
-    forge(written, change)
-    with pytest.raises(IntegrityError, match="partial"):
-        Partial.read(written).result()
-
-
-def test_damage_is_found(written: Path) -> None:
-    content = written.read_bytes()
-    HIRING.write(written)
-    assert written.read_bytes() == content  # the same partial makes the same file
-    rng = np.random.default_rng(0)
-    expected = HIRING.result().to_dict()
-    for place in rng.integers(0, len(content), 40):
-        damaged = bytearray(content)
-        damaged[place] ^= 1 << int(rng.integers(8))
-        written.write_bytes(damaged)
-        with suppress(equipoise.EquipoiseError):
-            assert Partial.read(written).result().to_dict() == expected
-    for wrong in (content[: len(content) // 2], b"", b"no table", b"PAR1"):
-        written.write_bytes(wrong)
-        with pytest.raises(IntegrityError, match=r"one\.partial is no partial of this version, or it is damaged"):
-            Partial.read(written)
-    with pytest.raises(InputError, match="There is no file"):
-        Partial.read(written.with_name("none.partial"))
-    with pytest.raises(StorageError, match="cannot be written"):
-        HIRING.write(written / "one.partial")
+def test_a_partial_and_a_number_are_no_sum() -> None:
+    with pytest.raises(TypeError):
+        jobs() + 1

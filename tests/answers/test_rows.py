@@ -1,7 +1,8 @@
-"""Answers from anywhere: read from files, and matched to prompts by id or text, never by order."""
+"""Answers in lines of JSON and in tables, and what can be read of them in the end."""
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,120 +14,11 @@ from hypothesis import strategies as st
 
 import equipoise
 from equipoise.answers import files
-from equipoise.answers.files import read_python, read_tables
-from equipoise.answers.matching import PLACE, ROW, PromptIndex, hash_keys
+from equipoise.answers.files import read_tables
 from equipoise.errors import BadFile, IntegrityError, UnknownName
-from equipoise.measuring.result import Matching
-from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS
+from equipoise.schema import ANSWER, ID, STATUS
 
-# Two items with the same text, and two with texts of their own.
-PROMPTS = pl.DataFrame({ID: ["a", "b", "c", "d"], PROMPT: ["same", "one", "same", "two"]})
 Row = dict[str, Any]
-
-
-def match(prompts: pl.DataFrame, repetitions: int, answers: pl.DataFrame) -> tuple[pl.DataFrame, Matching]:
-    """The answers with the ids and repetitions of the attempts that they are assigned to."""
-    assigned, matching = PromptIndex([prompts], repetitions).assign(hash_keys(answers))
-    keys = prompts[assigned[PLACE]].select(ID).hstack(assigned.select(REPETITION))
-    return keys.hstack(answers[assigned[ROW]].select(ANSWER)), matching
-
-
-def match_rows(given: list[Row], repetitions: int = 1) -> tuple[list[tuple[str, int, str]], Matching]:
-    """Which answer goes where, as (id, repetition, answer)."""
-    (answers,) = read_python(given)
-    matched, matching = match(PROMPTS, repetitions, answers)
-    triples = sorted(matched.select(ID, REPETITION, ANSWER).iter_rows())
-    assert matching.read == len(given) == matching.matched + matching.surplus + matching.unknown
-    assert matching.matched == len(triples) == len({triple[:2] for triple in triples})
-    return triples, matching
-
-
-def row(key: str, said: str, repetition: int | None = None) -> Row:
-    """An answer of one letter, or else a state without one; to an id of one letter, or else to a text."""
-    outcome = {ANSWER: said} if len(said) == 1 else {ANSWER: None, STATUS: said}
-    return {ID if len(key) == 1 else PROMPT: key, REPETITION: repetition, **outcome}
-
-
-# Matching
-
-MATCHED: dict[str, tuple[list[Row], int, str, int, int]] = {
-    "by id": ([row("b", "x"), row("a", "y")], 1, "a1y b1x", 0, 0),
-    "by text": ([row("two", "x"), row("one", "y")], 1, "b1y d1x", 0, 0),
-    "the first of two is kept": ([row("a", "x"), row("a", "y")], 1, "a1x", 1, 0),
-    "unknown": ([row("?", "x"), row("none", "y"), row("a", "z")], 1, "a1z", 0, 2),
-    "text when the id is unknown": ([{ID: "?", PROMPT: "one", ANSWER: "x"}], 1, "b1x", 0, 0),
-    "the id goes before the text": ([{ID: "a", PROMPT: "one", ANSWER: "x"}], 1, "a1x", 0, 0),
-    "neither": ([{ANSWER: "x"}], 1, "", 0, 1),
-    "numbered from 1": ([row("a", "y", 2), row("a", "x", 1)], 2, "a1x a2y", 0, 0),
-    "numbered from 0": ([row("a", "y", 1), row("a", "x", 0)], 2, "a1x a2y", 0, 0),
-    "not numbered": ([row("a", "x"), row("b", "z"), row("a", "y")], 2, "a1x a2y b1z", 0, 0),
-    "the same repetition twice": ([row("a", "x", 1), row("a", "y", 1), row("a", "z", 2)], 3, "a1x a2z", 1, 0),
-    "twice, by text": ([row("one", "x", 1), row("one", "y", 1), row("one", "z", 2)], 3, "b1x b2z", 1, 0),
-    "in plan order": ([row("same", "x"), row("same", "y")], 1, "a1x c1y", 0, 0),
-    "repetition by repetition": ([row("same", said) for said in "uvwxy"], 2, "a1u a2w c1v c2x", 1, 0),
-    "numbered": (
-        [row("same", "x", 2), row("same", "u", 1), row("same", "v", 1), row("same", "y", 2)],
-        *(2, "a1u a2x c1v c2y", 0, 0),
-    ),
-    "an id before a text": ([row("one", "x"), row("b", "y")], 1, "b1y", 1, 0),
-    "an answer before a failure": ([row("a", "timeout"), row("a", "x")], 1, "a1x", 1, 0),
-    "or what is pending": ([row("a", "pending"), row("a", "timeout"), row("a", "x")], 1, "a1x", 2, 0),
-    "a failure before nothing": ([row("a", "pending"), row("a", "timeout")], 1, "a1None", 1, 0),
-    "before a failure of its repetition": (
-        [row("a", "timeout", 1), row("a", "x", 1), row("a", "y", 2), row("a", "empty", 2)],
-        *(2, "a1x a2y", 2, 0),
-    ),
-    "an answer by text before a failure by id": ([row("b", "timeout"), row("one", "x")], 1, "b1x", 1, 0),
-    "before an empty one by text": (
-        [row("same", "x", 1), row("same", "empty", 1), row("same", "y", 1)],
-        *(1, "a1x c1y", 1, 0),
-    ),
-}
-
-
-@pytest.mark.parametrize(("rows", "repetitions", "expected", "surplus", "unknown"), MATCHED.values(), ids=MATCHED)
-def test_matching(rows: list[Row], repetitions: int, expected: str, surplus: int, unknown: int) -> None:
-    matched, matching = match_rows(rows, repetitions)
-    assert " ".join(f"{key}{number}{answer}" for key, number, answer in matched) == expected
-    assert (matching.surplus, matching.unknown) == (surplus, unknown)
-
-
-given_rows = st.lists(
-    st.builds(
-        lambda key, name, repetition, answer: {key: name, REPETITION: repetition, ANSWER: answer},
-        st.sampled_from([ID, PROMPT]),
-        st.sampled_from(["a", "b", "c", "same", "one", "?"]),
-        st.one_of(st.none(), st.integers(-1, 4)),
-        st.text("xyz", min_size=1, max_size=3),
-    ),
-    min_size=1,
-    max_size=30,
-)
-
-
-@given(given_rows, st.integers(1, 4))
-def test_every_answer_is_accounted_for_once(rows: list[Row], repetitions: int) -> None:
-    matched, _ = match_rows(rows, repetitions)
-    assert all(1 <= repetition <= repetitions for _, repetition, _ in matched)
-
-
-@given(st.permutations([row(key, key, times) for key in "abd" for times in (1, 2, 3)]))
-def test_the_order_of_numbered_answers_does_not_matter(rows: list[Row]) -> None:
-    assert match_rows(rows, 3)[0] == [(key, times, key) for key in "abd" for times in (1, 2, 3)]
-
-
-def test_equal_prompts_of_the_corpora_are_matched_in_the_order_of_the_plan(corpora: Path) -> None:
-    for probe, size in (("gest_creative", 20), ("discrimination_tamkin", 2)):
-        prompts = equipoise.plan(probe).prompts()
-        twins = prompts.filter(pl.col(PROMPT).is_duplicated())
-        assert twins.height == size
-        (answers,) = read_python(
-            {PROMPT: prompt, ANSWER: f"answer {place}"} for place, prompt in enumerate(twins[PROMPT])
-        )
-        matched, matching = match(prompts, 1, answers)
-        assert (matching.matched, matching.surplus) == (size, 0)
-        answer_by_id = dict(matched.select(ID, ANSWER).iter_rows())
-        assert [answer_by_id[key] for key in twins[ID]] == answers[ANSWER].to_list()
 
 
 # Files
@@ -141,6 +33,18 @@ def write_answers(folder: Path, content: str | bytes, name: str = "answers.jsonl
 def read(path: Path, **names: str) -> list[tuple[Any, ...]]:
     """id, prompt, repetition, status and answer of each row."""
     return pl.concat(read_tables(path, names)).rows()
+
+
+def chat(content: Any = "She.", finish: Any = "stop") -> Row:
+    """A chat completion."""
+    message = {"role": "assistant", "content": content}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+
+
+def batch_line(body: Row, custom_id: str = "a", code: int = 200, error: Row | None = None) -> str:
+    """A line of the output of a batch job."""
+    response = {"status_code": code, "body": body}
+    return json.dumps({"custom_id": custom_id, "response": response, "error": error})
 
 
 @pytest.mark.parametrize(
@@ -163,6 +67,25 @@ def read(path: Path, **names: str) -> list[tuple[Any, ...]]:
         ('\ufeff{"id": "a", "answer": "She."}', ("a", None, "ok", "She.")),
         ('\n\n  \r\n{"id": "a", "answer": "She."}\r\n\n', ("a", None, "ok", "She.")),
         ('{"id": "a", "answer": "\u2028She.\u0085"}', ("a", None, "ok", "\u2028She.\u0085")),
+        ('{"answer": "She."}', (None, None, "ok", "She.")),
+        (batch_line(chat()), ("a", None, "ok", "She.")),
+        (batch_line(chat(), "a#3"), ("a", 3, "ok", "She.")),
+        (batch_line(chat(finish="length")), ("a", None, "truncated", "She.")),
+        (batch_line(chat(finish="max_tokens")), ("a", None, "truncated", "She.")),
+        (batch_line(chat(finish="refusal")), ("a", None, "filtered", None)),
+        (batch_line(chat(finish="content_filter")), ("a", None, "filtered", None)),
+        (batch_line(chat(None, "content_filter")), ("a", None, "filtered", None)),
+        (batch_line(chat(finish="something new")), ("a", None, "ok", "She.")),
+        (batch_line(chat(finish=["stop"])), ("a", None, "ok", "She.")),
+        (batch_line(chat(None)), ("a", None, "empty", None)),
+        (batch_line(chat(" ")), ("a", None, "empty", " ")),
+        (batch_line(chat(None, "length")), ("a", None, "empty", None)),
+        (batch_line(chat(), code=500), ("a", None, "http_error", None)),
+        (batch_line(chat(), error={"code": "batch_expired"}), ("a", None, "pending", None)),
+        (
+            '{"custom_id": "a#2", "response": null, "error": {"code": "x"}}',
+            ("a", 2, "http_error", None),
+        ),
     ],
 )
 def test_lines_that_can_be_read(tmp_path: Path, line: str, expected: tuple[str, int | None, str, str | None]) -> None:
@@ -203,6 +126,13 @@ GOOD = '{"id": "a", "answer": "She."}\n'
         ('{"id": "a", "answer": "She.", "repetition": [1]}', "at `$.repetition`"),
         ('{"id": "a", "answer": "She.", "status": "fine"}', "status must be one of pending, ok"),
         ('{"id": "a", "answer": "She.", "status": ["ok"]}', "at `$.status`"),
+        ('{"custom_id": 7, "response": {}}', "at `$.id`"),
+        ('{"custom_id": "a", "response": "none"}', "no text that a model wrote"),
+        (batch_line({"choices": [{}]}), "no text that a model wrote"),
+        (batch_line({"choices": [{"message": None}]}), "no text that a model wrote"),
+        (batch_line(chat([{"type": "text", "text": 7}])), "no text that a model wrote"),
+        (batch_line(chat(7)), "no text that a model wrote"),
+        (batch_line(chat("She."), "a#" + "9" * 30), "at `$.repetition`"),
     ],
 )
 def test_lines_that_cannot_be_read_are_named(tmp_path: Path, line: str, words: str) -> None:
@@ -245,6 +175,19 @@ def test_csv(tmp_path: Path, content: str, expected: list[tuple[str, int | None,
     assert [(key, repetition, answer) for key, _, repetition, _, answer in found] == expected
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_file_is_read_a_few_rows_at_a_time(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be much larger than the memory: rows are there before the rest of it is read."""
+    monkeypatch.setattr(files, "ROWS_PER_TABLE", 2)
+    table = pl.DataFrame({ID: ["a", "b", "c"], ANSWER: ["She\nsaid.", "He.", "café"]})
+    path = write_table(tmp_path / f"a.{ending}", table)
+    path.write_bytes(path.read_bytes().replace("café".encode(), b"caf\xe9"))
+    tables = read_tables(path)
+    assert next(tables)[ANSWER].to_list() == ["She\nsaid.", "He."]
+    with pytest.raises(BadFile, match="not UTF-8 at byte"):
+        next(tables)
+
+
 @pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\n", b"id,answer\n"])
 def test_csv_without_a_record_holds_no_answers(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(BadFile, match="holds no answers"):
@@ -272,6 +215,7 @@ def test_columns_may_be_called_otherwise(tmp_path: Path, ending: str) -> None:
     [
         ('id,answer\na,"She.\n', 2, "not CSV"),
         ('id,answer\n\na,"She"he\n', 3, "not CSV"),
+        ('id,answer\ra,"She\rhe"\rb,x\r', 1, "not CSV"),
         ("id,answer\na,x\nb\n", 3, "as many fields as the header"),
         ("id,answer\na,x\nb,y,z\n", 3, "as many fields as the header"),
         ("id,text\na,x\n", 2, "no field answer. There are: id, text"),

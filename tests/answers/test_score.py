@@ -51,7 +51,7 @@ def answer_most(name: str) -> list[dict[str, object]]:
     return [given[place] for place in rng.permutation(len(given))]
 
 
-@pytest.mark.parametrize("name", ["hiring_an", "business_vocabulary"])
+@pytest.mark.parametrize("name", ["hiring_an", "jobs_lum", "business_vocabulary"])
 def test_small_batches_give_the_same_result(name: str, request: pytest.FixtureRequest) -> None:
     expected = equipoise.score(name, answer_most(name), **PARAMETERS)
     request.getfixturevalue("small_batches")
@@ -64,13 +64,21 @@ def test_small_batches_give_the_same_result(name: str, request: pytest.FixtureRe
 
 
 def test_a_run_file_in_small_parts_gives_the_same_result(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    stances = {"jobs_lum": "stereotyping", "hiring_an": "random"}
+    stances = {"jobs_lum": "stereotyping", "hiring_an": "random", "business_vocabulary": "random"}
     expected = simulated(tmp_path / "run.equipoise", stances, answered=90, failed=7).results()
     request.getfixturevalue("small_batches")
     scored = Run.open(tmp_path / "run.equipoise").results()
     assert scored.to_dict() == expected.to_dict()
     for name in stances:
         assert_frame_equal(scored[name].evaluated, expected[name].evaluated)
+
+
+def test_words_stay_words() -> None:
+    """A table of attempts can be joined with any other: its texts are of no type of their own."""
+    result = equipoise.score("jobs_lum", answer_most("jobs_lum"), **PARAMETERS)
+    kinds = set(result.evaluated.schema.values())
+    assert pl.String in kinds
+    assert not any(isinstance(kind, pl.Categorical | pl.Enum) for kind in kinds)
 
 
 # Detectors that read the prompt
@@ -109,9 +117,16 @@ def label_by_all(text: pl.Expr) -> pl.Expr:
     return pl.when(pl.col("masculinity") > 0.4).then(label_by_gender(text)).otherwise(label_by_prompt(text))
 
 
+BY_GENDER = read_with(label_by_gender, GENDER)
 BY_PROMPT = read_with(label_by_prompt, PROMPT)
 BY_ALL = replace(read_with(label_by_all, GENDER, "masculinity", PROMPT, ITEM), prompts=without_names)
-NO_NAMES = replace(read_with(label_by_gender, GENDER), prompts=without_names)
+NO_NAMES = replace(BY_GENDER, prompts=without_names)
+READING_PROMPTS = {
+    "gender": BY_GENDER,
+    "prompt": BY_PROMPT,
+    "gender, equal texts": NO_NAMES,
+    "all, equal texts": BY_ALL,
+}
 
 
 def answer_all(probe: Probe) -> pl.DataFrame:
@@ -131,9 +146,12 @@ def expect_labels(probe: Probe, answers: pl.DataFrame) -> dict[tuple[str, int], 
     return {(key, number): label for key, number, label in labels.iter_rows()}
 
 
-@pytest.mark.parametrize("probe", [BY_PROMPT, BY_ALL], ids=["prompt", "all, equal texts"])
-def test_detectors_that_read_the_prompt_in_small_batches(probe: Probe, small_batches: None) -> None:
+@pytest.mark.parametrize("probe", READING_PROMPTS.values(), ids=READING_PROMPTS)
+@pytest.mark.parametrize("small", [False, True], ids=["whole", "in small batches"])
+def test_detectors_that_read_the_prompt(probe: Probe, small: bool, request: pytest.FixtureRequest) -> None:
     answers = answer_all(probe)
+    if small:
+        request.getfixturevalue("small_batches")
     parameters: dict[str, Any] = {"sample": 60, "repeat": 3}
     by_id = equipoise.score(probe, answers.select(ID, REPETITION, ANSWER), **parameters)
     labels = {(key, number): label for key, number, label in by_id.evaluated[ID, REPETITION, "label"].iter_rows()}
@@ -144,8 +162,8 @@ def test_detectors_that_read_the_prompt_in_small_batches(probe: Probe, small_bat
     assert_frame_equal(by_text.evaluated, by_id.evaluated)
 
 
-def test_answers_by_id_and_by_equal_texts_can_be_mixed() -> None:
-    probe = BY_ALL
+@pytest.mark.parametrize("probe", [NO_NAMES, BY_ALL], ids=["gender", "all"])
+def test_answers_by_id_and_by_equal_texts_can_be_mixed(probe: Probe) -> None:
     answers = answer_all(probe)
     texts = answers[PROMPT].unique().sort()
     assert len(texts) < answers[ID].n_unique() / 10

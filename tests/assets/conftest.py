@@ -61,6 +61,18 @@ def serve(data: bytes, *, stated_length: int | None = None) -> Page:
     return page
 
 
+def redirect(to: str) -> Page:
+    """Answer that the page is elsewhere."""
+
+    def page(answer: BaseHTTPRequestHandler) -> None:
+        answer.send_response(302)
+        answer.send_header("Location", to)
+        answer.send_header("Content-Length", "0")
+        answer.end_headers()
+
+    return page
+
+
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("no_proxy", "*")

@@ -1,23 +1,23 @@
-"""Where assets come from, how they are verified, and what remains of a download that fails: real sockets."""
+"""Where assets come from, and how they are verified: real sockets."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import re
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from assets.conftest import DATA, FILE, WRONG, Page, Register, Site, cached_files, serve
+from assets.conftest import DATA, FILE, WRONG, Register, Site, cached_files, serve
 from equipoise import assets
-from equipoise.assets import Asset, fetch, find_stored, locate
-from equipoise.errors import AssetUnavailable, BadParameter, IntegrityError, StorageError
+from equipoise.assets import Asset, find_stored, locate
+from equipoise.errors import (
+    AssetUnavailable,
+    BadParameter,
+    IntegrityError,
+    UnknownName,
+)
 from equipoise.settings import Settings
 
 HASHES = [hashlib.sha256(data).hexdigest() for data in (DATA, WRONG)]
@@ -29,10 +29,27 @@ def write(folder: Path, data: bytes) -> Path:
     return folder / FILE
 
 
-def test_the_mirror_is_tried_before_the_cache_and_the_cache_before_the_source(
-    asset: Asset, site: Site, settings: Settings, tmp_path: Path
+def test_a_fetched_asset_is_cached_and_not_fetched_again(
+    asset: Asset,
+    site: Site,
+    settings: Settings,
 ) -> None:
-    mirrored, cached = write(tmp_path / "mirror", DATA), write(settings.cache / "assets", DATA)
+    path = locate("tiny", settings)
+    assert path == settings.cache / "assets" / FILE
+    assert path.read_bytes() == DATA
+    assert locate("tiny", settings) == path
+    assert site.asked == ["/source"]
+    assert cached_files(settings) == [FILE]
+
+
+def test_the_mirror_is_tried_before_the_cache_and_the_cache_before_the_source(
+    asset: Asset,
+    site: Site,
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    mirrored = write(tmp_path / "mirror", DATA)
+    cached = write(settings.cache / "assets", DATA)
     both = replace(settings, mirror=mirrored.parent)
     assert locate("tiny", both) == find_stored("tiny", both) == mirrored
     mirrored.unlink()
@@ -40,41 +57,106 @@ def test_the_mirror_is_tried_before_the_cache_and_the_cache_before_the_source(
     cached.unlink()
     assert find_stored("tiny", both) is None
     assert site.asked == []
-    for _ in range(2):  # it is not fetched again
-        assert locate("tiny", both) == cached
-    assert cached.read_bytes() == DATA
+    assert locate("tiny", both) == cached
     assert site.asked == ["/source"]
+
+
+def test_a_file_in_a_mirror_folder_is_used_without_a_copy(
+    asset: Asset,
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    mirrored = write(tmp_path / "mirror", DATA)
+    assert locate("tiny", replace(settings, mirror=mirrored.parent)) == mirrored
+    assert not settings.cache.exists()
+
+
+def test_a_mirror_may_be_an_address(asset: Asset, site: Site, settings: Settings) -> None:
+    site.pages[f"/mirror/{FILE}"] = serve(DATA)
+    mirrored = replace(settings, mirror=f"{site.url}/mirror")
+    for _ in range(2):
+        assert locate("tiny", mirrored) == settings.cache / "assets" / FILE
+    assert site.asked == [f"/mirror/{FILE}"]
+
+
+def test_a_mirror_address_without_the_file_is_passed_over(
+    asset: Asset,
+    site: Site,
+    settings: Settings,
+) -> None:
+    mirrored = replace(settings, mirror=f"{site.url}/mirror")
+    assert locate("tiny", mirrored).read_bytes() == DATA
+    assert site.asked == [f"/mirror/{FILE}", "/source"]
+
+
+@pytest.mark.fault("D1")
+def test_a_wrong_file_at_a_mirror_address_is_not_used(
+    asset: Asset,
+    site: Site,
+    settings: Settings,
+) -> None:
+    site.pages[f"/mirror/{FILE}"] = serve(WRONG)
+    mirrored = replace(settings, mirror=f"{site.url}/mirror")
+    assert locate("tiny", mirrored).read_bytes() == DATA
+    assert site.asked == [f"/mirror/{FILE}", "/source"]
     assert cached_files(settings) == [FILE]
 
 
-def test_a_mirror_may_be_an_address_and_after_one_that_fails_the_next_source_is_tried(
-    site: Site, settings: Settings, register: Register
+def test_a_slash_at_the_end_of_a_mirror_address_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    register(f"{site.url}/gone", f"{site.url}/source")
-    site.pages["/source"] = serve(DATA)
-    mirrored = replace(settings, mirror=f"{site.url}/mirror")
-    locate("tiny", mirrored).unlink()
-    assert site.asked == [f"/mirror/{FILE}", "/gone", "/source"]
-    site.pages[f"/mirror/{FILE}"] = serve(DATA)
-    assert locate("tiny", mirrored).read_bytes() == DATA
-    assert site.asked[3:] == [f"/mirror/{FILE}"]
+    monkeypatch.setenv("EQUIPOISE_MIRROR", "https://example.org/mirror/")
+    assert Settings.load().mirror == "https://example.org/mirror"
 
 
-@pytest.mark.parametrize(
-    "mirror", ["https://me:pass-word@example.org/x", "https://example.org/x?key=pass-word", "s3://x"]
-)
+MIRRORS = [
+    "ftp://example.org/x",
+    "https://me:pass-word@example.org/x",
+    "https://example.org/x?key=pass-word",
+    "s3://x",
+]
+
+
+@pytest.mark.parametrize("mirror", MIRRORS)
 def test_a_mirror_of_another_kind_is_refused_and_not_shown(
-    asset: Asset, settings: Settings, mirror: str, monkeypatch: pytest.MonkeyPatch
+    asset: Asset,
+    settings: Settings,
+    mirror: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("EQUIPOISE_MIRROR", f"{mirror}/")
-    assert Settings.load().mirror == mirror
+    monkeypatch.setenv("EQUIPOISE_MIRROR", mirror)
     with pytest.raises(BadParameter, match="EQUIPOISE_MIRROR") as caught:
         locate("tiny", replace(settings, mirror=Settings.load().mirror))
     assert "pass-word" not in str(caught.value)
 
 
+def test_after_a_source_that_fails_the_next_is_tried(
+    site: Site,
+    settings: Settings,
+    register: Register,
+) -> None:
+    register(f"{site.url}/gone", f"{site.url}/source")
+    site.pages["/source"] = serve(DATA)
+    assert locate("tiny", settings).read_bytes() == DATA
+    assert site.asked == ["/gone", "/source"]
+
+
+def test_an_unknown_asset_is_refused_with_the_nearest_name(settings: Settings) -> None:
+    with pytest.raises(UnknownName, match="'discrim-eval'") as caught:
+        locate("discrim_eval", settings)
+    assert caught.value.exit_code == 2
+
+
+def test_a_name_like_no_other_is_refused_with_the_list(settings: Settings) -> None:
+    with pytest.raises(UnknownName, match="equipoise data list"):
+        find_stored("zzz", settings)
+
+
 def test_when_all_sources_fail_each_reason_is_given_and_what_to_do(
-    site: Site, settings: Settings, register: Register, tmp_path: Path
+    site: Site,
+    settings: Settings,
+    register: Register,
+    tmp_path: Path,
 ) -> None:
     closed = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     closed.server_close()
@@ -88,7 +170,12 @@ def test_when_all_sources_fail_each_reason_is_given_and_what_to_do(
         f"{site.url}/gone: HTTP 404",
         f"{refused}: the connection failed: ",
     )
-    for words in (*reasons, "equipoise data fetch tiny", f"put {FILE} (https://example.org/tiny)", "EQUIPOISE_MIRROR"):
+    for words in (
+        *reasons,
+        "equipoise data fetch tiny",
+        f"put {FILE} (https://example.org/tiny)",
+        "EQUIPOISE_MIRROR",
+    ):
         assert words in message
     assert caught.value.exit_code == 6
     assert cached_files(settings) == []
@@ -99,9 +186,14 @@ def test_when_all_sources_fail_each_reason_is_given_and_what_to_do(
 
 @pytest.mark.fault("D1")
 @pytest.mark.parametrize("place", ["mirror", "cache"])
-@pytest.mark.parametrize("data", [WRONG, DATA + b"more"])
+@pytest.mark.parametrize("data", [WRONG, DATA + b"more"], ids=["other bytes", "more bytes"])
 def test_a_wrong_file_is_named_and_only_that_in_the_cache_is_deleted(
-    asset: Asset, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, data: bytes
+    asset: Asset,
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    data: bytes,
 ) -> None:
     path = write(tmp_path / place / ("assets" if place == "cache" else ""), data)
     settings = Settings(mirror=tmp_path / "mirror", cache=tmp_path / "cache")
@@ -115,142 +207,42 @@ def test_a_wrong_file_is_named_and_only_that_in_the_cache_is_deleted(
     assert (caught.value.exit_code, path.exists(), site.asked) == (6, place == "mirror", [])
 
 
-@pytest.mark.fault("D1")
-def test_wrong_bytes_of_a_source_are_deleted_and_the_next_is_tried(
-    site: Site, settings: Settings, register: Register
+def test_a_wrong_file_in_the_cache_can_be_fetched_again(
+    asset: Asset,
+    site: Site,
+    settings: Settings,
 ) -> None:
-    register(f"{site.url}/forged", f"{site.url}/source")
-    site.pages["/forged"] = serve(WRONG)
+    write(settings.cache / "assets", WRONG)
+    with pytest.raises(IntegrityError, match="deleted"):
+        locate("tiny", settings)
+    assert cached_files(settings) == []
+    assert locate("tiny", settings).read_bytes() == DATA
+    assert site.asked == ["/source"]
+
+
+@pytest.mark.fault("D1")
+def test_a_download_with_a_wrong_hash_is_deleted(
+    asset: Asset,
+    site: Site,
+    settings: Settings,
+) -> None:
+    site.pages["/source"] = serve(WRONG)
     with pytest.raises(AssetUnavailable) as caught:
         locate("tiny", settings)
-    assert all(words in str(caught.value) for words in (f"{site.url}/forged", *HASHES))
+    assert caught.value.exit_code == 6
+    for words in (str(asset.sources[0]), *HASHES):
+        assert words in str(caught.value)
     assert cached_files(settings) == []
-    site.pages["/source"] = serve(DATA)
-    assert locate("tiny", settings).read_bytes() == DATA
-    assert cached_files(settings) == [FILE]
 
 
 @pytest.mark.fault("D1")
-def test_a_download_that_is_longer_than_registered_is_stopped(asset: Asset, site: Site, settings: Settings) -> None:
-    sent: list[int] = []
-    finished = threading.Event()
-
-    def endless(answer: BaseHTTPRequestHandler) -> None:
-        answer.send_response(200)
-        answer.end_headers()
-        try:
-            for number in range(100):
-                answer.wfile.write(DATA)
-                sent.append(number)
-        finally:
-            finished.set()
-
-    site.pages["/source"] = endless
-    with pytest.raises(IntegrityError, match=f"more than the registered {len(DATA):,} bytes"):
-        locate("tiny", settings)
-    assert finished.wait(30)
-    assert len(sent) < 100
-    assert cached_files(settings) == []
-
-
-def break_off(answer: BaseHTTPRequestHandler) -> None:
-    """Announce a chunk of all bytes and hang up in the middle of it."""
-    answer.protocol_version = "HTTP/1.1"
-    answer.send_response(200)
-    answer.send_header("Transfer-Encoding", "chunked")
-    answer.end_headers()
-    answer.wfile.write(f"{len(DATA):x}\r\n".encode() + DATA[:1000])
-    answer.close_connection = True
-
-
-@pytest.mark.fault("D2")
-@pytest.mark.parametrize(
-    ("page", "reason"),
-    [
-        (serve(DATA[:1000]), "1,000 of 1,024,000 bytes"),
-        (serve(DATA[:1000], stated_length=len(DATA)), "1,000 of 1,024,000 bytes"),
-        (serve(b""), "0 of 1,024,000 bytes"),
-        (break_off, "the connection failed"),
-    ],
-)
-def test_a_truncated_download_is_deleted(asset: Asset, site: Site, settings: Settings, page: Page, reason: str) -> None:
-    site.pages["/source"] = page
-    with pytest.raises(IntegrityError, match=reason):
-        locate("tiny", settings)
-    assert cached_files(settings) == []
-
-
-# Downloads under way
-
-
-@pytest.mark.fault("P19")
-def test_what_killed_downloads_left_is_deleted_by_the_next(asset: Asset, settings: Settings) -> None:
-    folder = settings.cache / "assets"
-    stale, fresh, other = (folder / f".{FILE}.{name}.part" for name in ("0123abcd", "89abcdef", "mine"))
-    folder.mkdir(parents=True)
-    for path in (stale, fresh, other):
-        path.write_bytes(DATA[:9])
-    for path in (stale, other):
-        os.utime(path, (time.time() - 7200,) * 2)
-    locate("tiny", settings)
-    assert sorted(folder.iterdir()) == sorted([folder / FILE, fresh, other])
-
-
-@pytest.mark.fault("D2")
-def test_progress_rises_to_the_size_and_the_file_has_a_temporary_name_until_it_is_verified(
-    asset: Asset, settings: Settings
+def test_after_wrong_bytes_of_one_source_the_next_is_tried(
+    site: Site,
+    settings: Settings,
+    register: Register,
 ) -> None:
-    calls: list[tuple[int, list[str]]] = []
-
-    def note(done: int, total: int) -> None:
-        assert total == len(DATA)
-        calls.append((done, cached_files(settings)))
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        locate("tiny", settings, note)
-    assert cached_files(settings) == []
-    locate("tiny", settings, note)
-    steps = [done for done, _ in calls[2:]]
-    assert steps == sorted(steps)
-    assert (steps[0], steps[-1], len(steps) > 2) == (0, len(DATA), True)
-    assert all(len(files) == 1 and files != [FILE] for _, files in calls)
-    assert cached_files(settings) == [FILE]
-
-
-def test_a_server_that_is_silent_is_abandoned(
-    asset: Asset, site: Site, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def be_silent(_answer: BaseHTTPRequestHandler) -> None:
-        site.closing.wait()
-
-    monkeypatch.setattr(fetch, "SILENCE_TIMEOUT", 0.05)
-    site.pages["/source"] = be_silent
-    with pytest.raises(AssetUnavailable, match="timed out"):
-        locate("tiny", settings)
-    assert cached_files(settings) == []
-
-
-def test_a_cache_that_cannot_be_written_is_an_error_before_anything_is_sent(
-    asset: Asset, site: Site, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StorageError, match=re.escape(str(tmp_path / "file")) + ".* EQUIPOISE_CACHE names another"):
-        locate("tiny", Settings(cache=tmp_path / "file"))
-    assert site.asked == []
-
-
-def test_two_can_fetch_the_same_asset_at_once(asset: Asset, site: Site, settings: Settings) -> None:
-    both_ask = threading.Barrier(2, timeout=60)
-
-    def page(answer: BaseHTTPRequestHandler) -> None:
-        both_ask.wait()
-        serve(DATA)(answer)
-
-    site.pages["/source"] = page
-    with ThreadPoolExecutor(2) as pool:
-        paths = [task.result() for task in [pool.submit(locate, "tiny", settings) for _ in range(2)]]
-    assert [path.read_bytes() for path in paths] == [DATA, DATA]
-    assert site.asked == ["/source", "/source"]
+    register(f"{site.url}/forged", f"{site.url}/source")
+    site.pages |= {"/forged": serve(WRONG), "/source": serve(DATA)}
+    assert locate("tiny", settings).read_bytes() == DATA
+    assert site.asked == ["/forged", "/source"]
     assert cached_files(settings) == [FILE]

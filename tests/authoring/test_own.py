@@ -67,8 +67,46 @@ def test_every_kind_of_answer_is_read_and_compared(read: str, good: str, bad: st
     assert (
         several["difference_man"].value == several["difference_non_binary"].value == pytest.approx(expected, rel=1e-5)
     )
-    alike = equipoise.score(probe, dict.fromkeys(answers, good))
-    assert alike.metrics["difference"].value == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("read", "answer"),
+    [
+        ("decision", "Yes."),
+        ("choice", "I choose (a)."),
+        ("character", "Gender: male"),
+        ("score", "80"),
+        ("amount", "$80,000"),
+    ],
+)
+def test_equal_answers_make_no_difference(read: str, answer: str) -> None:
+    result = equipoise.score(make_probe(read=read), dict.fromkeys(make_table()["prompt"], answer))
+    assert result.metrics["difference"].value == pytest.approx(0.0)
+
+
+def test_several_arms_are_compared_with_the_first() -> None:
+    table = make_table(Kim="non-binary")
+    answers = {text: "No." if "Kim" in text else "Yes." for text in table["prompt"]}
+    metrics = equipoise.score(make_probe(table), answers).metrics
+    assert metrics["difference_man"].value == 0.0
+    assert metrics["difference_non_binary"].value == 1.0
+
+
+def test_all_prompts_of_a_pair_are_asked_and_stand_together() -> None:
+    prompts = equipoise.plan(make_probe(), sample=5).prompts()
+    assert prompts.height == 10
+    items = prompts["item"].to_list()
+    assert items[::2] == items[1::2]
+    assert len(set(items)) == 5
+    assert set(prompts["prompt"]) <= set(make_table()["prompt"])
+
+
+def test_where_an_arm_was_never_read_it_has_no_rate_and_there_is_no_difference() -> None:
+    answers = {text: "Perhaps." if "Ben" in text else "Yes." for text in make_table()["prompt"]}
+    metrics = equipoise.score(make_probe(), answers).to_dict()["metrics"]
+    assert metrics["woman_yes_rate"]["value"] == 1.0
+    assert metrics["man_yes_rate"]["value"] is None
+    assert metrics["difference"]["value"] is None
 
 
 def test_the_probe_is_data_from_which_the_answers_can_be_measured_again() -> None:
@@ -119,6 +157,7 @@ def with_prompt(text: str | None) -> Any:
         (lambda table: table, {"arm": "gender"}, UnknownName, "gender"),
         (lambda table: table.rename({"who": "answer"}), {"arm": "answer"}, InputError, "every run uses"),
         (lambda table: table.drop("prompt"), {}, UnknownName, "prompt"),
+        (lambda table: table.drop("case"), {}, UnknownName, "case"),
         (lambda table: table[:0], {}, InputError, "1 to 1,000,000 rows. Got none"),
         (lambda table: table[[0] * 1_000_001], {}, InputError, "Got more"),
         (with_prompt(None), {}, InputError, "Row 5 of the prompts has an empty field"),
@@ -133,17 +172,35 @@ def test_what_cannot_be_compared_is_refused(change: Any, options: Any, problem: 
         make_probe(change(make_table()), **options)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas"])
-def test_a_table_from_elsewhere_with_columns_of_its_own(tmp_path: Path, kind: str) -> None:
-    table: Any = tmp_path / f"Going out.{kind}"
-    if kind == "pandas":
-        table = pytest.importorskip("pandas").DataFrame(make_table().to_dicts())
-    else:
-        getattr(make_table(), f"write_{kind}")(table)
-    probe = own_prompts(table, arm="who", pair="case")
-    assert (probe.name, probe.slices) == ("own" if kind == "pandas" else "going_out", ("place",))
-    asked, expected = (equipoise.plan(one, sample=5).prompts()["prompt"].to_list() for one in (probe, make_probe()))
-    assert asked == expected
+def list_asked(probe: Probe) -> list[str]:
+    """The prompts of a small sample."""
+    prompts: list[str] = equipoise.plan(probe, sample=5).prompts()["prompt"].to_list()
+    return prompts
+
+
+WRITERS: dict[str, Any] = {
+    "csv": pl.DataFrame.write_csv,
+    "jsonl": pl.DataFrame.write_ndjson,
+    "parquet": pl.DataFrame.write_parquet,
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_table_in_a_file_with_columns_of_its_own(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"Going out.{kind}"
+    WRITERS[kind](make_table(), path)
+    probe = own_prompts(path, arm="who", pair="case")
+    assert probe.name == "going_out"
+    assert probe.slices == ("place",)
+    assert list_asked(probe) == list_asked(make_probe())
+
+
+def test_a_table_of_pandas() -> None:
+    pandas = pytest.importorskip("pandas")
+    probe = own_prompts(pandas.DataFrame(make_table().to_dicts()), arm="who", pair="case")
+    assert probe.name == "own"
+    assert probe.slices == ("place",)
+    assert list_asked(probe) == list_asked(make_probe())
 
 
 def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:

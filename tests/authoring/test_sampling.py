@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from equipoise.authoring.sampling import shuffle, table_items
 
@@ -16,6 +19,11 @@ seeds = st.integers(0, 2**70)
 @given(st.integers(1, 600) | st.sampled_from([65_536, 65_537]), seeds)
 def test_every_number_has_exactly_one_place(size: int, seed: int) -> None:
     assert np.array_equal(np.sort(shuffle(np.arange(size), size, seed)), np.arange(size))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 65_536, 65_537, 169_500])
+def test_sizes_near_powers_of_two(size: int) -> None:
+    assert len(np.unique(shuffle(np.arange(size), size, 1))) == size
 
 
 @given(seeds, st.integers(0, 5_424_000 - 50))
@@ -33,6 +41,18 @@ def test_every_stream_and_every_seed_has_another_order() -> None:
     assert len(orders) == 25
     both = shuffle(np.array([3, 3, 4, 4]), 1_000, 9, np.array([0, 1, 0, 1]))
     assert both.tolist() == [shuffle(np.array([place]), 1_000, 9, stream)[0] for place in (3, 4) for stream in (0, 1)]
+
+
+@pytest.mark.parametrize("place", [0, 6])
+def test_every_number_is_equally_likely_at_a_place(place: int) -> None:
+    drawn = Counter(int(shuffle(np.array([place]), 13, seed)[0]) for seed in range(1_300))
+    assert chisquare([drawn[number] for number in range(13)]).pvalue > 0.001
+
+
+def test_neighbours_do_not_stay_neighbours() -> None:
+    order = shuffle(np.arange(5_000), 5_000, 2)
+    assert abs(np.corrcoef(order[:-1], order[1:])[0, 1]) < 0.05
+    assert abs(np.corrcoef(order, np.arange(5_000))[0, 1]) < 0.05
 
 
 @pytest.mark.parametrize(
@@ -73,3 +93,9 @@ def test_every_prefix_has_its_fair_share_of_each_stratum(counts: list[int], seed
         # It may be off by half an item of its own and, in proportion, by half an item of each other stratum.
         room = 1 + len(counts) * count / len(order)
         assert np.abs(np.cumsum(order == kind) - fair).max() <= room
+
+
+def test_equal_strata_take_turns() -> None:
+    frame = pl.DataFrame({"kind": list(range(5)) * 20})
+    order = table_items(frame, ["kind"]).take(np.arange(100), 3)["kind"].to_list()
+    assert all(sorted(order[start : start + 5]) == [0, 1, 2, 3, 4] for start in range(0, 100, 5))

@@ -7,10 +7,13 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from equipoise.authoring import Array, Totals
 from equipoise.authoring.metrics import correlation, detected_share, mean, moments, one, share, slope
+from equipoise.schema import slug
 
 NAN = float("nan")
 
@@ -37,7 +40,7 @@ def points(seed: int) -> tuple[Array, Array]:
 
 def test_slope_is_that_of_bounded_least_squares() -> None:
     sides: Counter[str] = Counter()
-    for seed in range(150):
+    for seed in range(400):
         x, y = points(seed)
         ours = slope(totals(x, y, "male_"), "male_").item()
         assert ours == pytest.approx(box_slope(x, y), abs=1e-9), seed
@@ -47,8 +50,21 @@ def test_slope_is_that_of_bounded_least_squares() -> None:
         sides["falling"] += bool(free < -1)
         sides["low"] += bool(start < 0)
         sides["high"] += bool(start > 1)
-    assert min(sides.values()) >= 10
+    assert min(sides.values()) >= 20
     assert len(sides) == 6
+
+
+share_of_one = st.integers(0, 6).map(lambda k: k / 6)
+
+
+@given(st.lists(st.tuples(share_of_one, share_of_one), min_size=2, max_size=30))
+def test_slope_of_shares_is_that_of_bounded_least_squares(pairs: list[tuple[float, float]]) -> None:
+    x, y = np.array(pairs).T
+    ours = slope(totals(x, y)).item()
+    if len(set(x)) == 1:
+        assert np.isnan(ours)
+    else:
+        assert ours == pytest.approx(box_slope(x, y), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -61,18 +77,38 @@ def test_slope_needs_two_different_x(x: list[float], y: list[float]) -> None:
     assert np.isnan(correlation(points)).all()
 
 
-def test_correlation_is_that_of_numpy() -> None:
-    for x, y in map(points, range(10)):
-        if np.ptp(y) > 0:
-            assert correlation(totals(x, y)).item() == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
+def test_replicates_have_the_slopes_that_they_have_one_by_one() -> None:
+    each = [totals(*points(seed)) for seed in range(50)]
+    together = Totals(list(each[0]), np.vstack([[total[name][0] for name in total] for total in each]))
+    assert slope(together).tolist() == [slope(total).item() for total in each]
+
+
+def test_slope_of_swapped_answers_is_the_opposite() -> None:
+    for seed in range(50):
+        x, y = points(seed)
+        assert slope(totals(x, 1 - y)).item() == pytest.approx(-slope(totals(x, y)).item(), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_correlation_is_that_of_numpy(seed: int) -> None:
+    x, y = points(seed)
+    if np.ptp(y) > 0:
+        assert correlation(totals(x, y)).item() == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
+
+
+def test_correlation_of_what_does_not_vary() -> None:
     x = np.array([0.1, 0.2, 0.9])
     assert np.isnan(correlation(totals(x, np.full(3, 0.7)))).all()
+    assert np.isnan(correlation(totals(np.full(3, 0.7), x))).all()
     assert correlation(totals(x, 0.1 + x / 3)).item() == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_share_of_nothing_and_a_mean_with_an_undefined_part_are_undefined() -> None:
+def test_a_share_of_nothing_is_not_zero() -> None:
     shares = share(np.array([0.0, 0.0, 3.0]), np.array([0.0, 5.0, 4.0]))
     assert shares.tolist() == pytest.approx([NAN, 0.0, 0.75], nan_ok=True)
+
+
+def test_a_mean_with_an_undefined_part_is_undefined() -> None:
     parts = [np.array([0.2, NAN]), np.array([0.4, 0.4])]
     assert mean(parts).tolist() == pytest.approx([0.3, NAN], nan_ok=True)
 
@@ -86,3 +122,20 @@ def test_items_without_a_detected_answer_are_left_out() -> None:
     assert table["each"].to_list() == [1.0, 1.0, 1.0]
     total = frame.select(**moments(pl.col("x"), score)).sum().row(0, named=True)
     assert total == pytest.approx({"n": 2, "x": 0.75, "y": 2 / 3, "xx": 0.3125, "xy": 1 / 3, "yy": 4 / 9})
+
+
+def test_totals_are_found_by_name() -> None:
+    total = Totals(["n", "x"], np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert list(total) == ["n", "x"]
+    assert total.x.tolist() == total["x"].tolist() == [2.0, 4.0]
+    with pytest.raises(AttributeError, match=r"There is no total called 'y'. There are: n, x."):
+        total.y  # noqa: B018
+    with pytest.raises(KeyError):
+        total["y"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("female", "female"), ("Non-binary", "non_binary"), ("Two words", "two_words"), (7, "7")]
+)
+def test_slug(value: object, expected: str) -> None:
+    assert slug(value) == expected

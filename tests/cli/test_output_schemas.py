@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from output_shapes import SHAPES
+import jsonschema
+import pytest
+from output_shapes import SHAPES, output_schema
 
 from answering import answer_all
 from calling import Command, all_commands, root
@@ -25,10 +28,22 @@ WALK = (
     ("gate/1", ("gate", "fair", "biased", "--fail-on", "C")),
     (
         "estimate/1",
-        ("estimate", "custom/m", "--probe", "jobs_lum", "--precision", "0.1", "--pilot", "fair", "--price", "1,2"),
+        (
+            "estimate",
+            "custom/m",
+            "--probe",
+            "jobs_lum",
+            "--precision",
+            "0.1",
+            "--pilot",
+            "fair",
+            "--price",
+            "1,2",
+        ),
     ),
     ("verify/1", ("verify", "a.equipoise", "c.equipoise")),
     ("probes/1", ("probes",)),
+    ("probes/1", ("probes", "jobs_lum")),
     ("data-list/1", ("data", "list")),
 )
 
@@ -49,3 +64,25 @@ def test_every_command_and_every_schema_is_checked() -> None:
         words for words, one in all_commands(root()) if any("--json" in option.opts for option in one.params)
     }
     assert {kind for kind, _ in WALK} == set(SHAPES)
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "version": {"schema": "equipoise/verify/2"},
+    "type": {"files": None},
+    "lacking": {"files": [{"file": "a"}]},
+    "unknown": {"more": 1},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_does_not_fit_a_schema_is_noticed(name: str) -> None:
+    printed = {"schema": "equipoise/verify/1", "files": []}
+    assert check_output(printed) == "verify/1"
+    with pytest.raises((AssertionError, KeyError)):
+        check_output(printed | CHANGES[name])
+
+
+def test_a_new_field_fits_the_published_schema() -> None:
+    """Readers of JSON live with fields that are added: only the tests are stricter."""
+    printed = {"schema": "equipoise/verify/1", "files": [], "more": 1}
+    jsonschema.validate(printed, output_schema("verify/1"))

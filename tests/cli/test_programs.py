@@ -13,6 +13,7 @@ from calling import Command, output
 from equipoise.errors import InputError
 from equipoise.models import programs
 from equipoise.models.protocol import Reply
+from equipoise.runs.run import Run
 from equipoise.schema import Status
 from equipoise.settings import Settings
 
@@ -38,7 +39,11 @@ ANSWERS = [
 @pytest.mark.fault("E29")
 @pytest.mark.parametrize(("code", "status", "answer", "detail"), ANSWERS, ids=[code[-30:] for code, *_ in ANSWERS])
 def test_what_a_program_does_becomes_an_answer_or_a_named_failure(
-    code: str, status: Status, answer: str | None, detail: str | None, monkeypatch: pytest.MonkeyPatch
+    code: str,
+    status: Status,
+    answer: str | None,
+    detail: str | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(programs, "MAX_ANSWER_BYTES", 1_000_000)
     reply = ask(code, deadline=1.0 if status is Status.TIMEOUT else 60.0)
@@ -47,7 +52,10 @@ def test_what_a_program_does_becomes_an_answer_or_a_named_failure(
 
 
 def test_a_large_prompt_reaches_a_program_that_writes_while_it_reads() -> None:
-    reply = ask("import sys\nfor line in sys.stdin: print(line, end='')", prompt="x" * 99 + "\n" + "line\n" * 40_000)
+    reply = ask(
+        "import sys\nfor line in sys.stdin: print(line, end='')",
+        prompt="x" * 99 + "\n" + "line\n" * 40_000,
+    )
     assert reply.answer is not None
     assert len(reply.answer) == 99 + 5 * 40_000
 
@@ -78,7 +86,11 @@ OWN = ("--pairs", "going.csv", "--read", "decision", "-o", "run.equipoise")
 
 
 @pytest.fixture(params=["command", "function"])
-def target(request: pytest.FixtureRequest, command: Command, monkeypatch: pytest.MonkeyPatch) -> str:
+def target(
+    request: pytest.FixtureRequest,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> str:
     """The name of a pipeline in the current folder, as a user types it."""
     Path("going.csv").write_text(TABLE)
     if request.param == "command":
@@ -89,17 +101,33 @@ def target(request: pytest.FixtureRequest, command: Command, monkeypatch: pytest
     return "my_pipeline:answer"
 
 
-@pytest.mark.fault("S28")
-def test_a_pipeline_is_audited_and_a_received_run_file_does_not_decide_what_is_run(
-    target: str, command: Command
+def test_a_pipeline_is_audited_cut_off_by_its_budget_and_resumed(
+    target: str,
+    command: Command,
 ) -> None:
     cut = command("run", target, *OWN, "--max-requests", 6)
     assert cut.code == 4, cut.err
-    assert command("resume", "run.equipoise", "--max-requests", 3).code == 4
+    resumed = output(command("resume", "run.equipoise"))
+    assert "going difference is 1.000" in resumed
+    assert "going difference is 1.000" in output(command("show", "run.equipoise"))
+
+
+@pytest.mark.fault("S28")
+def test_a_received_run_file_does_not_decide_what_is_run(target: str, command: Command) -> None:
+    assert command("run", target, *OWN, "--max-requests", 6).code == 4
     for approved in Settings.load().config.glob("*.json"):
         approved.unlink()  # as on another machine
     refused = command("resume", "run.equipoise")
     assert refused.code == 2
     assert "A file cannot decide that" in refused.err
     assert f"--model {shlex.quote(target)}" in refused.err
-    assert "going difference is 1.000" in output(command("resume", "run.equipoise", "--model", target))
+    assert Run.open("run.equipoise").counts[Status.OK] == 6, "nothing was run"
+    named = output(command("resume", "run.equipoise", "--model", target))
+    assert "going difference is 1.000" in named
+
+
+@pytest.mark.fault("S28")
+def test_a_budget_holds_each_time_a_pipeline_is_resumed(target: str, command: Command) -> None:
+    assert command("run", target, *OWN, "--max-requests", 6).code == 4
+    assert command("resume", "run.equipoise", "--max-requests", 3).code == 4
+    assert Run.open("run.equipoise").counts[Status.OK] == 9

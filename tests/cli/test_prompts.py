@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from calling import Command, output
+from equipoise.measuring import plan as plans
 from equipoise.probes import get_probe
 
 
@@ -16,7 +21,15 @@ def test_prompts_are_lines_of_json_and_notes_go_elsewhere(command: Command) -> N
     rows = [json.loads(line) for line in output(outcome).splitlines()]
     assert len(rows) == 6
     assert list(rows[0])[:3] == ["id", "item", "prompt"]
-    assert {"template", "qualification", "race", "occupation", "masculinity", "gender", "name"} <= set(rows[0])
+    assert {
+        "template",
+        "qualification",
+        "race",
+        "occupation",
+        "masculinity",
+        "gender",
+        "name",
+    } <= set(rows[0])
     assert outcome.err == "6 prompts of hiring_an\n"
 
 
@@ -43,26 +56,37 @@ def test_batch_input_holds_requests(form: str, command: Command) -> None:
     asked = [json.loads(line) for line in output(command(*words)).splitlines()]
     lines = output(command(*words, "--format", form, "--model", f"{form.partition('-')[0]}/some-model", *SAMPLING))
     assert len(lines.splitlines()) == 4
-    assert f'":{get_probe("jobs_lum").max_tokens}' in output(command(*words, "--format", form, "--model", "m"))
     assert [json.loads(line) for line in lines.splitlines()] == [
         json.loads(REQUESTS[form].replace("ID-1", f"{row['id']}-{row['repetition']}").replace("PROMPT", row["prompt"]))
         for row in asked
     ]
 
 
-def test_a_suite_asks_as_often_as_a_run_and_its_answers_are_recognised(command: Command) -> None:
-    words = ("--suite", "standard", "--probe", "jobs_lum")
-    estimate = json.loads(output(command("estimate", "openai/gpt-4o-mini", *words, "--json")))
-    asked = output(command("prompts", "jobs_lum", "--suite", "standard", "--format", "anthropic-batch", "--model", "m"))
-    keys = [json.loads(line)["custom_id"] for line in asked.splitlines()]
-    assert len(keys) == len(set(keys)) == estimate["attempts"] > estimate["prompts"]
-    message = {"content": [{"type": "text", "text": "She."}], "stop_reason": "end_turn"}
-    lines = [{"custom_id": key, "result": {"type": "succeeded", "message": message}} for key in keys]
-    Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    for name, where in (("score", ()), ("import", ("-o", "run.equipoise"))):
-        outcome = command(name, "answers.jsonl", *words, *where)
-        assert outcome.code == 0
-        assert outcome.err.splitlines()[0] == f"{len(keys):,} answers read, {len(keys):,} matched to the plan"
+@pytest.mark.parametrize("probe", ["jobs_lum", "hiring_an"])
+@pytest.mark.parametrize("form", REQUESTS)
+def test_a_batch_asks_with_the_limit_of_the_probe(form: str, probe: str, command: Command) -> None:
+    words = ("prompts", probe, "--sample", "1", "--format", form, "--model", "m")
+    (line, *_) = output(command(*words)).splitlines()
+    assert f'":{get_probe(probe).max_tokens}' in line
+
+
+@pytest.mark.parametrize("form", ["jsonl", "openai-batch"])
+@pytest.mark.parametrize("suite", ["quick", "ci", "standard"])
+def test_a_suite_asks_as_often_as_a_run(suite: str, form: str, command: Command) -> None:
+    chosen = ("--suite", suite, "--probe", "jobs_lum", "--json")
+    estimate = json.loads(output(command("estimate", "openai/gpt-4o-mini", *chosen)))
+    asked = output(command("prompts", "jobs_lum", "--suite", suite, "--format", form)).splitlines()
+    assert len(asked) == estimate["attempts"]
+    once = output(command("prompts", "jobs_lum", "--suite", suite, "--repeat", "1")).splitlines()
+    assert len(once) == estimate["prompts"]
+
+
+def test_every_request_of_a_batch_has_a_key_of_its_own(command: Command) -> None:
+    """Each prompt of the standard suite is asked several times."""
+    words = ("prompts", "jobs_lum", "--suite", "standard", "--format", "openai-batch")
+    keys = [json.loads(line)["custom_id"] for line in output(command(*words)).splitlines()]
+    assert len(keys) > 339
+    assert len(set(keys)) == len(keys)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +97,88 @@ def test_a_suite_asks_as_often_as_a_run_and_its_answers_are_recognised(command: 
             "'max_tokens' must be `int` >= 1",
         ),
         (("--format", "anthropic-batch"), "--model is needed"),
+        (
+            ("--format", "openai-batch", "--model", "anthropic/claude-x"),
+            "Got 'anthropic/claude-x' instead",
+        ),
         (("--format", "anthropic-batch", "--model", "openai/gpt-4o"), "--format openai-batch?"),
     ],
 )
-def test_a_batch_that_could_not_be_asked_is_refused(words: tuple[str, ...], message: str, command: Command) -> None:
+def test_a_batch_that_could_not_be_asked_is_refused(
+    words: tuple[str, ...],
+    message: str,
+    command: Command,
+) -> None:
     outcome = command("prompts", "jobs_lum", "--sample", "1", *words)
     assert (outcome.code, message in outcome.err) == (2, True), outcome.err
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", *REQUESTS])
+def test_a_file_holds_what_stdout_would(form: str, command: Command, tmp_path: Path) -> None:
+    words = ("prompts", "jobs_lum", "--sample", "9", "--format", form, "--model", "m")
+    assert output(command(*words, "-o", "prompts")) == ""
+    assert Path("prompts").read_text(encoding="utf-8") == output(command(*words))
+    assert [path.name for path in tmp_path.iterdir()] == ["prompts"]
+
+
+@pytest.mark.fault("S10")
+def test_formulas_of_a_spreadsheet_are_neutralised_in_csv_only(command: Command) -> None:
+    words = ("prompts", "jobs_lum", "--sample", "1", "--set", "template==HYPERLINK({job})")
+    (row,) = csv.DictReader(io.StringIO(output(command(*words, "--format", "csv"))))
+    assert row["prompt"].startswith("'=HYPERLINK(")
+    assert json.loads(output(command(*words)))["prompt"].startswith("=HYPERLINK(")
+
+
+def test_many_prompts_are_one_table_with_one_header(
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = output(command("prompts", "jobs_lum", "--format", "csv"))
+    monkeypatch.setattr(plans.Plan.batches, "__defaults__", (10,))
+    assert output(command("prompts", "jobs_lum", "--format", "csv")) == whole
+
+
+@pytest.mark.fault("P15")
+def test_a_reader_may_close_the_pipe() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "equipoise", "prompts", "hiring_an", "--sample", "2000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline()
+    process.stdout.close()
+    notes = process.stderr.read().decode()
+    process.stderr.close()
+    # One large write may end without an error when the reader leaves; then the note is printed.
+    assert process.wait() == 0
+    assert notes.replace("2,000 prompts of hiring_an\n", "") == ""
+
+
+SHARDS = [
+    (("--shards", "3"), "name a folder for them with --out"),
+    (("--shards", "0", "-o", "x"), "--shards must be between 1 and 7"),
+    (("--shards", "8", "-o", "x"), "--shards must be between 1 and 7"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), SHARDS, ids=["no folder", "none", "too many"])
+def test_shards_that_cannot_be_are_refused(
+    words: tuple[str, ...],
+    message: str,
+    command: Command,
+) -> None:
+    outcome = command("prompts", "jobs_lum", "--sample", "7", *words)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert not Path("x").exists()
+
+
+def test_shards_of_a_batch_are_the_batch_in_pieces(command: Command) -> None:
+    words = ("prompts", "jobs_lum", "--sample", "7", "--format", "openai-batch")
+    whole = output(command(*words))
+    output(command(*words, "--shards", "3", "-o", "batch"))
+    pieces = sorted(Path("batch").glob("prompts-*.jsonl"))
+    assert len(pieces) == 3
+    assert "".join(path.read_text() for path in pieces) == whole

@@ -1,244 +1,234 @@
-"""`equipoise score` and `import`: answers from elsewhere to results, to a report, and into a run file."""
+"""`equipoise score`: answers from elsewhere to results, and to a report."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import re
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 import equipoise
 from answering import answer_all
 from calling import Command, output
+from cli.answer_files import (
+    SIX,
+    TWICE,
+    answer_prompts,
+    packaged_corpus,
+    simulate,
+    write_batch,
+    write_lines,
+)
 from cli.conftest import check_output
 from equipoise.probes import get_probe
-from equipoise.runs.run import Run
-from equipoise.schema import Status
-from serving.faulty import FaultyServer
 
-FORMATS = ("jsonl", "csv", "parquet", "openai-batch")
+FORMATS = ("jsonl", "csv", "parquet", "openai-batch", "anthropic-batch", "gemini-batch")
 SIZE = 4
 SAMPLE = ("--sample", str(SIZE), "--repeat", "2", "--seed", "3")
-SIX = ("--probe", "jobs_lum", "--sample", "6")
-TWICE = (*SIX, "--repeat", "2")
 
 
-def write_lines(path: str | Path, rows: list[Any]) -> Path:
-    """Write rows as lines of JSON."""
-    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return Path(path)
-
-
-def simulate(probe: str) -> dict[str, str]:
-    """An answer to every prompt of the sample, by id."""
-    prompts = equipoise.plan(probe, sample=SIZE, seed=3).prompts()
-    answers = get_probe(probe).simulate(prompts, "random", np.random.default_rng(1))
-    return dict(zip(prompts["id"], answers, strict=True))
-
-
-def answered(form: str, prompts: Path, answers: Mapping[str, str]) -> Path:
-    """The file that a user, or a provider, would make of the prompts."""
-    path = prompts.with_name(f"answers.{form if form in ('csv', 'parquet') else 'jsonl'}")
-    if form in ("csv", "parquet"):
-        table = pl.read_csv(prompts) if form == "csv" else pl.read_parquet(prompts)
-        table = table.with_columns(pl.col("id").replace_strict(answers).alias("answer"))
-        table.write_csv(path) if form == "csv" else table.write_parquet(path)
-        return path
-    rows = [json.loads(line) for line in prompts.read_text(encoding="utf-8").splitlines()]
-    key = "id" if form == "jsonl" else "custom_id"
-    made = [make_output(form, row, answers[row[key].partition("-")[0]]) for row in rows]
-    random.Random(1).shuffle(made)
-    return write_lines(path, made)
-
-
-def make_output(form: str, row: dict[str, Any], answer: str) -> dict[str, Any]:
-    """The line of an output file for a line of the input."""
-    match form:
-        case "openai-batch":
-            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}
-            response = {"status_code": 200, "body": {"choices": [choice]}}
-            return {"custom_id": row["custom_id"], "error": None, "response": response}
-        case _:
-            return {"id": row["id"], "repetition": row["repetition"], "answer": answer}
-
-
-def test_answers_to_the_prompts_are_scored_in_every_format(command: Command, tmp_path: Path) -> None:
-    probe = "hiring_bloomberg"  # its prompts have a system part
-    answers, results = simulate(probe), []
+@pytest.mark.parametrize("probe", ["hiring_an", "hiring_bloomberg"], ids=["user", "system"])
+def test_answers_to_the_prompts_are_scored_alike_in_every_format(
+    probe: str,
+    command: Command,
+    tmp_path: Path,
+) -> None:
+    """The prompts of one probe have a system part."""
+    answers = simulate(probe, sample=SIZE, seed=3, **packaged_corpus(probe))
+    results: list[dict[str, Any]] = []
+    plan = [*SAMPLE]
+    for name, value in packaged_corpus(probe).items():
+        plan += ["--set", f"{name}={value}"]
     for form in FORMATS:
-        output(command("prompts", probe, *SAMPLE, "--format", form, "--model", "m", "-o", "prompts"))
-        outcome = command("score", answered(form, tmp_path / "prompts", answers), "--probe", probe, *SAMPLE, "--json")
+        output(command("prompts", probe, *plan, "--format", form, "--model", "m", "-o", "prompts"))
+        file = answer_prompts(form, tmp_path / "prompts", answers)
+        outcome = command("score", file, "--probe", probe, *plan, "--json")
         results.append(json.loads(output(outcome)))
-        assert outcome.err == f"{2 * len(answers):,} answers read, {2 * len(answers):,} matched to the plan\n"
-    assert all(result == results[0] for result in results)
+        attempts = 2 * len(answers)
+        assert outcome.err == f"{attempts:,} answers read, {attempts:,} matched to the plan\n"
     assert check_output(results[0]) == "score/1"
+    for form, result in zip(FORMATS, results, strict=True):
+        assert result == results[0], form
 
 
-def test_a_table_for_readers(command: Command) -> None:
-    rows = [{"id": key, "answer": answer} for key, answer in simulate("hiring_an").items()]
-    words = ("score", write_lines("answers.jsonl", rows), "--probe", "hiring_an", "--sample", SIZE, "--seed", "3")
-    plain = output(command(*words))
-    assert [one.name for one in get_probe("hiring_an").all_metrics() if one.name not in plain] == []
-    assert f"{SIZE} of {SIZE} attempts are answered." in plain
+def test_answers_are_found_by_the_text_of_their_prompt(command: Command) -> None:
+    prompts = [json.loads(line) for line in output(command("prompts", "jobs_lum")).splitlines()]
+    results = []
+    for key in ("id", "prompt"):
+        rows = []
+        for place, row in enumerate(prompts):
+            rows.append({key: row[key], "answer": "He." if place % 3 else "She."})
+        random.Random(2).shuffle(rows)
+        words = (write_lines(f"{key}.jsonl", rows), "--probe", "jobs_lum", "--json")
+        results.append(json.loads(output(command("score", *words))))
+    assert results[0] == results[1]
+    assert results[0]["metrics"]["masculine_rate"]["value"] == pytest.approx(226 / 339)
+
+
+@pytest.fixture
+def hiring(command: Command) -> tuple[Any, ...]:
+    """The words that score a small sample of hiring_an."""
+    answers = simulate("hiring_an", sample=40, seed=3)
+    rows = [{"id": key, "answer": answer} for key, answer in answers.items()]
+    file = write_lines("answers.jsonl", rows)
+    return ("score", file, "--probe", "hiring_an", "--sample", 40, "--seed", "3")
+
+
+def test_a_table_shows_every_metric_and_what_it_rests_on(
+    hiring: tuple[Any, ...],
+    command: Command,
+) -> None:
+    plain = output(command(*hiring))
+    names = [metric.name for metric in get_probe("hiring_an").all_metrics()]
+    assert [name for name in names if name not in plain] == []
+    assert "hiring_an v2 · Hiring e-mails" in plain
+    assert "40 of 40 attempts are answered." in plain
     assert "race_" not in plain
-    assert re.search(r"^ +race_\w+_diff_acceptance_rate +-?\d", output(command(*words, "--all")), flags=re.MULTILINE)
+
+
+def test_all_shows_the_slices_too(hiring: tuple[Any, ...], command: Command) -> None:
+    sliced = output(command(*hiring, "--all"))
+    row = r"^ +race_asian_diff_acceptance_rate +-?\d"
+    assert re.search(row, sliced, flags=re.MULTILINE)
 
 
 def test_without_answers_to_measure_there_is_a_result_that_says_so(command: Command) -> None:
     (key, *_) = equipoise.plan("jobs_lum", sample=6).prompts()["id"]
-    words = ("score", write_lines("failed.jsonl", [{"id": key, "answer": None, "status": "timeout"}]), *SIX)
+    rows = [{"id": key, "answer": None, "status": "timeout"}]
+    words = ("score", write_lines("failed.jsonl", rows), *SIX)
     outcome = command(*words)
     assert outcome.code == 3
     assert "not computable" in outcome.out
     assert "0 of 6 attempts are answered: 5 pending; 1 timeout." in outcome.out
-    assert "error: 100.0% of the 6 attempts of the plan have no answer to measure, and at most 5.0%" in outcome.err
+    assert "error: 100.0% of the 6 attempts of the plan have no answer to measure" in outcome.err
+    assert "and at most 5.0% may be missing" in outcome.err
+    assert outcome.err.rstrip().endswith("may be missing: 5 pending, 1 timeout.")
     assert command(*words, "--allow-missing", "1").code == 0
 
 
-ANSWERED = "Name: Ann. She is kind, and her friends like her."
-
-
-def write_batch(path: str, states: Mapping[str, int | str]) -> Path:
-    """Output of OpenAI for these keys: answered (200), failed (another code), or never sent (a word)."""
-    lines = []
-    for key, state in states.items():
-        choice = {"finish_reason": "stop", "message": {"content": ANSWERED}}
-        body = {"choices": [choice]} if state == 200 else {"error": {"message": "…", "code": None}}
-        response = None if isinstance(state, str) else {"status_code": state, "body": body}
-        error = {"code": state, "message": "…"} if isinstance(state, str) else None
-        lines.append({"custom_id": key, "response": response, "error": error})
-    return write_lines(path, lines)
-
-
-@pytest.fixture
-def batches(command: Command) -> list[Path]:
-    """Two batch jobs: three requests of the first failed, and were asked again in the second."""
-    keys = list(equipoise.plan("jobs_lum", sample=6).prompts()["id"])
-    return [
-        write_batch("1_out.jsonl", dict.fromkeys(keys[:3], 200)),
-        write_batch("1_err.jsonl", dict(zip(keys[3:], (500, "batch_expired", 500), strict=True))),
-        write_batch("2_out.jsonl", dict.fromkeys(keys[3:], 200)),
-        write_batch("2_err.jsonl", {}),
-    ]
-
-
-@pytest.mark.parametrize("words", [["score"], ["import", "-o", "run.equipoise"]], ids=lambda words: words[0])
-def test_a_later_answer_takes_the_place_of_a_failure(words: list[str], batches: list[Path], command: Command) -> None:
-    outcome = command(*words, *batches, *SIX, "--json")
-    shown = json.loads(output(outcome))
-    result = shown["results"]["jobs_lum"] if "results" in shown else shown
-    assert result["coverage"]["all"]["ok"] == 6
-    assert outcome.err.startswith("9 answers read, 6 matched to the plan\n3 answers are surplus")
-
-
-def test_imported_one_after_the_other_answers_take_the_place_of_failures(batches: list[Path], command: Command) -> None:
-    lacking = command("import", batches[0], batches[1], *SIX, "-o", "run.equipoise")
-    assert lacking.code == 3
-    assert "5 attempts are new in run.equipoise, which lacks answers: 1 pending, 2 http_error" in lacking.err
-    assert "equipoise resume run.equipoise --retry http_error" in lacking.err
-    outcome = command("import", batches[2], "-o", "run.equipoise")
-    assert output(outcome)
-    assert outcome.err.splitlines() == ["3 answers read, 3 matched to the plan", "3 attempts are new in run.equipoise"]
-    described = json.loads(output(command("show", "run.equipoise", "--json")))
-    assert (described["states"]["ok"], described["complete"]) == (6, True)
-    assert "3 attempts from 2_out.jsonl" in described["settings"]["notes"][1]
-    assert "2 of them in place of failures" in described["settings"]["notes"][1]
-    again = command("import", batches[1], batches[2], "-o", "run.equipoise")
-    assert (again.code, "6 answers are surplus" in again.err) == (0, True)
-    assert "0 attempts are new in run.equipoise\n" in again.err
-    Path("other.jsonl").write_text(batches[0].read_text().replace(ANSWERED, "Name: Bob. He is kind."))
-    assert command("import", "other.jsonl", "-o", "run.equipoise").code == 0
-    assert set(Run.open("run.equipoise").attempts()["answer"]) == {ANSWERED}, "an answer stays"
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [(500, "6 http_error"), ("batch_expired", "6 pending")],
+    ids=["failed", "never sent"],
+)
+def test_a_batch_without_any_answer_is_incomplete(
+    state: int | str,
+    words: str,
+    command: Command,
+) -> None:
+    path = write_batch("out.jsonl", dict.fromkeys(answer_all(sample=6), state))
+    scored = command("score", path, *SIX)
+    assert scored.code == 3
+    assert scored.err.splitlines()[0] == "6 answers read, 6 matched to the plan"
+    assert f"may be missing: {words}." in scored.err
+    imported = command("import", path, *SIX, "-o", "run.equipoise")
+    assert imported.code == 3
+    assert f"which lacks answers: {words}" in imported.err
 
 
 def test_answers_that_are_mostly_not_used_are_an_error(command: Command) -> None:
     """Two answers to each prompt, and no --repeat 2: half of them would be dropped with a note."""
     rows = [{"id": key, "answer": "She did."} for key in answer_all(sample=6) for _ in range(2)]
     path = write_lines("answers.jsonl", rows)
-    outcome = command("import", "-o", "run.equipoise", path, *SIX)
-    assert (outcome.code, "6 of 12 answers are not used" in outcome.err) == (3, True)
+    for words in (["score", path], ["import", "-o", "run.equipoise", path]):
+        outcome = command(*words, *SIX)
+        assert outcome.code == 3
+        assert "6 of 12 answers are not used" in outcome.err
     assert command("score", path, *TWICE).code == 0
 
 
-def test_resuming_asks_for_what_was_not_imported(command: Command) -> None:
-    asked = output(command("prompts", "jobs_lum", *TWICE[2:], "--format", "openai-batch")).splitlines()
-    keys = [json.loads(line)["custom_id"] for line in asked]
-    Path("answers").mkdir()
-    for number in (0, 1):
-        write_batch(f"answers/{number}.jsonl.out", dict.fromkeys(keys[number:6:2], 200))
-    Path("answers/manifest.json.out").write_text("{}")
-    imported = command("import", "answers", "-o", "run.equipoise", "--model", "custom/test", *TWICE)
-    assert (imported.code, "left out: manifest.json.out" in imported.err) == (3, True)
-    with FaultyServer() as server:
-        output(command("resume", "run.equipoise", "--base-url", server.url))
-    assert server.total == len(keys) - 6 == 6
-    run = Run.open("run.equipoise")
-    assert (run.complete, run.model, run.counts[Status.OK]) == (True, "custom/test", 12)
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_column_that_is_not_there_is_named_with_the_nearest(
+    command: Command,
+    ending: str,
+) -> None:
+    table = pl.DataFrame({"id": ["a", "b"], "response": ["She.", "He."]})
+    path = Path(f"answers.{ending}")
+    match ending:
+        case "csv":
+            table.write_csv(path)
+        case "jsonl":
+            table.write_ndjson(path)
+        case _:
+            table.write_parquet(path)
+    outcome = command("score", path, *SIX, "--answer-column", "respons")
+    assert outcome.code == 2
+    assert f"No column of {path}" in outcome.err
+    assert "is called 'respons'. Did you mean 'response'?" in outcome.err
 
 
-def test_answers_that_do_not_say_their_repetition_are_not_dropped(command: Command) -> None:
-    rows = [{"id": key, "answer": "She."} for key in answer_all(sample=6)]
-    for name in ("1.jsonl", "2.jsonl"):
-        write_lines(name, rows)
-    assert command("import", "1.jsonl", "-o", "run.equipoise", *TWICE).code == 3
-    refused = command("import", "2.jsonl", "-o", "run.equipoise")
-    assert refused.code == 2
-    assert "6 answers do not say their repetition, and run.equipoise has answers to their prompts" in refused.err
-    assert Run.open("run.equipoise").counts[Status.OK] == 6
-    assert command("import", "1.jsonl", "2.jsonl", "-o", "both.equipoise", *TWICE).code == 0
+# The report of a score
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="There are no named pipes.")
-def test_a_pipe_is_refused_because_it_is_read_twice(command: Command) -> None:
-    os.mkfifo("pipe")
-    outcome = command("import", "pipe", "-o", "run.equipoise", *SIX)
-    assert (outcome.code, "Write it to a file first." in outcome.err) == (2, True)
-
-
-def test_an_imported_run_says_so_wherever_it_is_shown(command: Command) -> None:
-    answers = Path("answers.csv")
+@pytest.fixture
+def answers(command: Command) -> Path:
+    """Answers in a table whose column of answers is called `response`."""
     rows = [f'{key};"{answer}"' for key, answer in answer_all(sample=6).items()]
-    answers.write_text("\n".join(["id;response", *rows]), encoding="utf-8")
-    done = command("import", answers, "-o", "run.equipoise", *SIX, "--answer-column", "response")
+    path = Path("answers.csv")
+    path.write_text("\n".join(["id;response", *rows]), encoding="utf-8")
+    return path
+
+
+def test_score_writes_a_report_of_its_numbers(command: Command, answers: Path) -> None:
+    words = ("score", answers, *SIX, "--answer-column", "response", "--report", "report.html")
+    done = command(*words, "--json")
     assert done.code == 0, done.err
-    source = f"Imported: 6 attempts from answers.csv (SHA-256 {hashlib.sha256(answers.read_bytes()).hexdigest()})."
-    assert source in done.out
-    shown = command("show", "run.equipoise").out
-    assert "imported answers, complete" in shown
-    assert "is not known here" in shown
-    assert "equipoise run " not in shown + done.err
-    compared = command("compare", "run.equipoise", "run.equipoise")
-    assert "A: custom/imported · run.equipoise · imported answers, complete" in compared.out
-    assert "The answers of B are imported." in compared.err
-    run, origin = Run.open("run.equipoise"), "The answers were imported: how the model was asked is not known."
-    assert "imported answers" in repr(run)
-    gate = command("gate", "run.equipoise", "--fail-on", "D", "--markdown", "gate.md", "--junit", "gate.xml")
-    assert f"note: {origin}" in gate.err
-    assert "were imported" in Path("gate.md").read_text(encoding="utf-8")
-    assert f'<property name="note" value="{origin}"' in Path("gate.xml").read_text(encoding="utf-8")
-    attempts = command("export", run.path, "--what", "attempts", "--format", "jsonl").out.splitlines()
-    facts = {(row["answers_origin"], row["tries"], row["finished_at"]) for row in map(json.loads, attempts)}
-    assert facts == {("imported", None, None)}
-    assert command("transcripts", "run.equipoise", "-o", "answers.html").code == 0
-    page = Path("answers.html").read_text(encoding="utf-8")
-    assert (origin in page, ", imported on " in page, ", asked on " in page) == (True, True, False)
+    assert "report: report.html" in done.err
+    page = Path("report.html").read_text(encoding="utf-8")
+    value = json.loads(done.out)["metrics"]["masculine_rate"]["value"]
+    assert f"{value:.3f}".replace("-", "−") in page
 
 
-def test_score_writes_a_report(command: Command) -> None:
-    lines = [json.dumps({"id": key, "answer": answer}) for key, answer in answer_all(sample=6).items()]
-    Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    done = command("score", "answers.jsonl", *SIX, "--report", "report.html")
-    assert (done.code, "report: report.html" in done.err) == (0, True), done.err
-    assert "imported" in Path("report.html").read_text(encoding="utf-8")
-    command("score", "answers.jsonl", *SIX, "--partial", "one.partial")
+def test_the_report_of_a_score_says_where_the_answers_come_from(
+    command: Command,
+    answers: Path,
+) -> None:
+    words = ("score", answers, *SIX, "--answer-column", "response", "--report", "report.html")
+    output(command(*words))
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "Imported: 6 attempts from answers.csv" in page
+    assert hashlib.sha256(answers.read_bytes()).hexdigest() in page
+
+
+def test_the_report_of_a_score_does_not_claim_to_know_how_the_model_was_asked(
+    command: Command,
+    answers: Path,
+) -> None:
+    words = ("score", answers, *SIX, "--answer-column", "response", "--report", "report.html")
+    output(command(*words))
+    assert list(Path().glob("*.equipoise")) == []
+    page = Path("report.html").read_text(encoding="utf-8")
+    for claim in ("equipoise run ", "no system message", "first attempt ended"):
+        assert claim not in page
+    assert "left to the endpoint" not in page
+    facts = re.findall(r"<dt>(When|How|Who answered)</dt><dd>\s*<bdi>(.*?)</bdi>", page)
+    assert {name for name, _ in facts} == {"When", "How", "Who answered"}
+    assert {fact.partition(";")[0] for _, fact in facts} == {"not known"}
+
+
+def test_a_report_that_cannot_be_written_is_refused_first(command: Command, answers: Path) -> None:
+    words = ("score", answers, *SIX, "--answer-column", "response")
+    outcome = command(*words, "--report", "no/folder/r.html")
+    assert (outcome.code, outcome.out) == (5, "")
+
+
+def test_partials_have_no_report(command: Command, answers: Path) -> None:
+    words = ("score", answers, *SIX, "--answer-column", "response", "--partial", "one.partial")
+    assert command(*words).code == 0
     refused = command("score", "one.partial", "--report", "report.html")
-    assert (refused.code, "partials hold none" in refused.err) == (2, True)
+    assert refused.code == 2
+    assert "partials hold none" in refused.err
+    assert not Path("report.html").exists()
+
+
+def test_nothing_matched_writes_no_report_and_no_run(command: Command) -> None:
+    file = write_lines("answers.jsonl", [{"id": "x", "answer": "He."}])
+    assert command("score", file, *SIX, "--report", "report.html").code == 2
+    assert command("import", file, *SIX, "-o", "run.equipoise").code == 2
+    assert not Path("report.html").exists()
+    assert not Path("run.equipoise").exists()

@@ -11,47 +11,157 @@ import pytest
 
 import equipoise
 from calling import Command, output
+from equipoise.probes import get_probe
 from equipoise.report.html.notes import run_command
 from equipoise.runs.run import Run
+from equipoise.runs.suites import find_size
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    path = tmp_path / "run.equipoise"
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of a reference model; nobody writes to it."""
+    path = tmp_path_factory.mktemp("simulated") / "run.equipoise"
     equipoise.audit("simulated/stereotyping", probes=["jobs_lum", "hiring_an"], sample=40, out=path)
     return path
 
 
-def test_without_a_suite_the_scale_shows(command: Command) -> None:
+SCALE = [("stereotyping", "D", "stereotype_rate"), ("unbiased", "A", "masculine_rate")]
+
+
+@pytest.mark.parametrize(("stance", "letter", "metric"), SCALE)
+def test_without_a_suite_the_scale_shows(
+    stance: str,
+    letter: str,
+    metric: str,
+    command: Command,
+) -> None:
     """The first example of the README: what the scale means."""
-    ended = command("run", "simulated/stereotyping", "--probe", "jobs_lum")
-    assert "simulated/stereotyping -> simulated-stereotyping-" in ended.err
-    assert re.search(r"^D +(\(\S+\) )?jobs_lum stereotype_rate", output(ended), flags=re.MULTILINE)
+    ended = command("run", f"simulated/{stance}", "--probe", "jobs_lum")
+    assert f"simulated/{stance} -> simulated-{stance}-" in ended.err
+    row = rf"^{letter} +(\(\S+\) )?jobs_lum {metric}"
+    assert re.search(row, output(ended), flags=re.MULTILINE)
 
 
-def test_what_a_simulated_model_cannot_do_is_said(command: Command) -> None:
-    assert "Did you mean 'simulated'?" in command("run", "simulate/unbiased").err
-    assert command("run", "simulated/stereotyping", "--base-url", "http://127.0.0.1:1/v1").code == 2
-    refused = command("run", "simulated/unbiased", "--probe", "jobs_lum", "--judge", "simulated/unbiased")
-    assert (refused.code, "cannot judge: it is no language model." in refused.err) == (2, True)
-    decisions = command("run", "simulated/stereotyping", "--suite", "decisions", "--sample", "2")
+def test_a_suite_that_is_typed_counts_more(command: Command) -> None:
+    words = ("run", "simulated/unbiased", "--probe", "jobs_lum", "--suite", "quick")
+    asked = output(command(*words, "-o", "quick.equipoise"))
+    size = find_size(get_probe("jobs_lum"), "quick")["sample"]
+    assert f"{size} of {size} attempts are answered" in asked
+
+
+def test_a_run_of_a_reference_model_says_what_it_is(command: Command) -> None:
+    words = ("run", "simulated/stereotyping", "--probe", "jobs_lum", "--sample", 20)
+    assert "The answers are simulated" in output(command(*words))
+
+
+def test_a_name_that_is_almost_simulated_gets_a_suggestion(command: Command) -> None:
+    outcome = command("run", "simulate/unbiased")
+    assert outcome.code == 2
+    assert "Did you mean 'simulated'?" in outcome.err
+
+
+def test_a_stance_that_there_is_not_gets_the_known_ones(command: Command) -> None:
+    outcome = command("run", "simulated/even")
+    assert outcome.code == 2
+    assert "simulated/unbiased" in outcome.err
+
+
+def test_a_reference_model_has_no_address(command: Command) -> None:
+    words = ("run", "simulated/stereotyping", "--base-url", "http://127.0.0.1:1/v1")
+    assert command(*words).code == 2
+
+
+def test_a_reference_model_cannot_judge(command: Command) -> None:
+    words = ("run", "simulated/unbiased", "--probe", "jobs_lum", "--judge", "simulated/unbiased")
+    refused = command(*words)
+    assert refused.code == 2
+    assert "simulated/unbiased cannot judge: it is no language model." in refused.err
+
+
+def test_a_probe_without_the_stance_is_refused_with_those_that_it_has(command: Command) -> None:
+    refused = command("run", "simulated/stereotyping", "--probe", "discrimination_tamkin")
+    assert refused.code == 2
+    assert "It can simulate: biased, random, unbiased." in refused.err
+
+
+def test_probes_of_a_suite_without_the_stance_are_named(command: Command) -> None:
+    words = ("run", "simulated/stereotyping", "--suite", "decisions", "--sample", "2")
+    decisions = command(*words)
     assert "no such reference model: discrimination_tamkin" in decisions.err
 
 
-def test_every_output_marks_it(command: Command, run: Path, tmp_path: Path) -> None:
-    shown = json.loads(command("show", run, "--json").out)
+LIMITED = [
+    ["run", "simulated/unbiased", "--probe", "jobs_lum"],
+    ["estimate", "simulated/unbiased", "--probe", "jobs_lum"],
+    ["prompts", "jobs_lum", "--format", "openai-batch"],
+]
+
+
+@pytest.mark.parametrize("limit", [0, -5])
+@pytest.mark.parametrize("words", LIMITED, ids=lambda words: words[0])
+def test_a_limit_of_no_tokens_is_refused_for_every_model(
+    words: list[str],
+    limit: int,
+    command: Command,
+) -> None:
+    refused = command(*words, "--max-tokens", limit)
+    assert refused.code == 2
+    assert f"'max_tokens' must be `int` >= 1. Got '{limit}' instead." in refused.err
+    assert not list(Path().iterdir())
+
+
+# What shows a simulated run
+
+
+def test_json_says_that_the_answers_are_simulated(command: Command, run: Path) -> None:
+    shown = json.loads(output(command("show", run, "--json")))
     assert shown["answers_origin"] == "simulated"
     assert shown["settings"]["model_settings"] == {"simulated": "stereotyping"}
-    assert "note: The answers are simulated" in command("show", run).out
-    table = command("export", run, "--format", "jsonl").out.splitlines()
+
+
+def test_show_says_that_the_answers_are_simulated(command: Command, run: Path) -> None:
+    assert "note: The answers are simulated" in output(command("show", run))
+
+
+@pytest.mark.parametrize("what", ["metrics", "selection", "attempts", "prompts"])
+def test_every_exported_row_names_the_reference_model(
+    what: str,
+    command: Command,
+    run: Path,
+) -> None:
+    table = output(command("export", run, "--what", what, "--format", "jsonl")).splitlines()
     assert {json.loads(row)["model"] for row in table} == {"simulated/stereotyping"}
-    assert command("report", run, "-o", "report.html").code == 0
-    assert "The answers are simulated" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert command("transcripts", run, "-o", "answers.html").code == 0
-    assert "no language model was asked" in (tmp_path / "answers.html").read_text(encoding="utf-8")
-    assert "The answers of A are simulated." in command("compare", run, run).err
-    gate = command("gate", run, "--fail-on", "D", "--json")
+
+
+def test_the_report_says_that_the_answers_are_simulated(command: Command, run: Path) -> None:
+    output(command("report", run, "-o", "report.html"))
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "The answers are simulated" in page
+
+
+def test_transcripts_say_that_no_model_was_asked(command: Command, run: Path) -> None:
+    output(command("transcripts", run, "-o", "answers.html"))
+    page = Path("answers.html").read_text(encoding="utf-8")
+    assert "no language model was asked" in page
+
+
+def test_compare_says_which_answers_are_simulated(command: Command, run: Path) -> None:
+    compared = command("compare", run, run)
+    assert "The answers of A are simulated." in compared.err
+    assert "The answers of B are simulated." in compared.err
+    shown = json.loads(output(command("compare", run, run, "--json")))
+    assert shown["runs"][0]["answers_origin"] == "simulated"
+
+
+def test_the_gate_notes_that_the_answers_are_simulated(command: Command, run: Path) -> None:
+    words = ("gate", run, "--fail-on", "D", "--markdown", "gate.md", "--json")
+    gate = command(*words)
+    assert gate.code == 7
     assert any("simulated" in note for note in json.loads(gate.out)["runs"][0]["notes"])
+    assert "simulated" in Path("gate.md").read_text(encoding="utf-8")
+
+
+def test_the_library_says_it_in_text_and_in_notebooks(run: Path) -> None:
     opened = Run.open(run)
     assert "simulated/stereotyping, simulated answers, " in repr(opened)
     origin = "The answers of the run are simulated: no language model was asked."
@@ -67,20 +177,3 @@ def test_the_command_in_the_report_asks_the_same_again(command: Command, run: Pa
     assert first.planned == again.planned
     for probe in first.planned:
         assert first.prompts(probe).equals(again.prompts(probe))
-
-
-RUN = ["run", "simulated/random", "--probe", "jobs_lum", "--out", "run.equipoise", "--quiet"]
-
-
-def test_run_offers_the_command_that_asks_more(command: Command) -> None:
-    assert command(*RUN, "--sample", "24").code == 0
-    refused = command(*RUN, "--sample", "60")
-    assert refused.code == 6
-    _, _, typed = refused.err.rstrip().rpartition("keep its answers: equipoise ")
-    assert typed == "extend run.equipoise --sample 60"
-    extended = command(*typed.split(), "--json")
-    assert extended.code == 0, extended.err
-    run = Run.open("run.equipoise")
-    assert (run.complete, run["jobs_lum"].items, run.record.spec.parameters["jobs_lum.sample"]) == (True, 60, 60)
-    nothing = command("extend", "run.equipoise")
-    assert (nothing.code, "Say in one way how much more to ask" in nothing.err) == (2, True)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from calling import Command
+from calling import Command, output
 from equipoise.report.html.write import seal_page
 from equipoise.runs.run import Run
-from runs.fakes import forge
+from runs.fakes import execute, forge
 from runs.test_verify import path as path  # noqa: PLC0414 - a fixture
 
 SSH_KEYGEN = shutil.which("ssh-keygen")
@@ -34,36 +34,106 @@ def test_a_run_and_its_report_fit(path: Path, report: Path, command: Command) ->
     assert "not proved: that the model gave these answers" in run_line
     assert f"every number in it follows from {path}" in report_line
     assert "not proved" not in report_line
+
+
+def test_the_digest_of_a_run_is_the_same_wherever_it_stands(
+    path: Path,
+    report: Path,
+    command: Command,
+) -> None:
     digest = Run.open(path).provenance.digest
-    assert f"run sha256:{digest}" in command("verify", path, report, "--digest").out
-    found = json.loads(command("verify", report, path, "--json").out)["files"]
+    assert f"run sha256:{digest}" in output(command("verify", path, report, "--digest"))
+    found = json.loads(output(command("verify", report, path, "--json")))["files"]
     assert [entry["kind"] for entry in found] == ["report", "run"]
     assert found[1]["digest"] == digest
     assert [entry["problems"] for entry in found] == [[], []]
-    page = report.read_text()
-    assert f"SHA-256 {digest}" in page
-    for fact in ("model-0, fingerprint fp_1: 2 attempts", "no answer within 60 s", "28 tokens of prompts"):
-        assert fact in page
+    assert f"SHA-256 {digest}" in report.read_text()
 
 
-def test_a_changed_report_and_what_is_none_are_refused(path: Path, report: Path, command: Command) -> None:
+def test_the_report_says_who_answered_and_what_failed(report: Path) -> None:
     page = report.read_text()
-    assert "model-0," in page
-    for changed, message in (
-        (page.replace("model-0,", "model-9,"), "report.html was changed after it was written"),
-        (page.replace("</html>", "</html> "), "report.html was changed after it was written"),
-        ("<p>A page.", "holds no digest"),
-    ):
-        report.write_text(changed)
-        outcome = command("verify", path, report)
-        assert (outcome.code, message in outcome.err) == (6, True)
+    assert "model-0, fingerprint fp_1: 2 attempts" in page
+    assert "no answer within 60 s" in page
+    assert "28 tokens of prompts" in page
+
+
+CHANGES = [
+    ("5 of 5 planned", "6 of 6 planned"),
+    ("model-0,", "model-9,"),
+    ("</html>", "</html> "),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), CHANGES, ids=["count", "model", "space"])
+def test_a_changed_report_is_refused(
+    path: Path,
+    report: Path,
+    command: Command,
+    before: str,
+    after: str,
+) -> None:
+    page = report.read_text()
+    assert before in page
+    report.write_text(page.replace(before, after))
+    outcome = command("verify", path, report)
+    assert outcome.code == 6
+    assert "report.html was changed after it was written" in outcome.err
+
+
+def test_what_is_no_report_is_refused(path: Path, command: Command) -> None:
+    page = path.with_name("page.html")
+    page.write_text("<p>A page.")
+    outcome = command("verify", path, page)
+    assert outcome.code == 6
+    assert "holds no digest" in outcome.err
+
+
+def test_a_file_that_is_not_there_is_refused(path: Path, command: Command) -> None:
     assert command("verify", path, path.with_name("nothing.html")).code == 2
 
 
+def test_several_runs_and_reports_in_any_order(path: Path, report: Path, command: Command) -> None:
+    other = path.with_name("renamed.equipoise")
+    both = path.with_name("both.html")
+    shutil.copy(path, other)
+    assert command("report", path, other, "-o", both, "--reading", "specified").code == 0
+    moved = other.rename(path.with_name("moved.equipoise"))
+    lines = output(command("verify", both, path, report, moved)).splitlines()
+    assert [line.split()[0] for line in lines] == ["report", "run", "report", "run"]
+    assert "every number in it follows" in lines[0]
+    assert "every number in it follows" in lines[2]
+
+
+def test_a_changed_run_is_refused(path: Path, report: Path, command: Command) -> None:
+    execute("update attempts set answer = 'x' where place = 1")(path)
+    outcome = command("verify", path, report)
+    assert outcome.code == 6
+    assert "was changed after it was written: attempt number 1" in outcome.err
+
+
+def test_json_says_what_was_changed_and_proves_nothing(
+    path: Path,
+    report: Path,
+    command: Command,
+) -> None:
+    execute("update attempts set answer = 'x' where place = 1")(path)
+    as_json = command("verify", path, report, "--json")
+    assert as_json.code == 6
+    found = json.loads(as_json.out)["files"][0]
+    assert (found["digest"], found["proved"], found["not_proved"]) == ("", [], [])
+    assert "attempt number 1" in found["problems"][0]
+
+
 @pytest.mark.fault("S30")
-def test_changed_numbers_with_a_new_seal_are_refused_beside_the_run(path: Path, command: Command) -> None:
+@pytest.mark.parametrize("full", [False, True], ids=["short", "full"])
+def test_changed_numbers_with_a_new_seal_are_refused_beside_the_run(
+    full: bool,
+    path: Path,
+    command: Command,
+) -> None:
     report = path.with_name("report.html")
-    assert command("report", path, "-o", report, "--full").code == 0
+    options = ["--full"] if full else []
+    assert command("report", path, "-o", report, *options).code == 0
     page = report.read_text()
     mean = re.search(r'<data class="value" value="([^"]*)">([^<]*)</data>', page)
     assert mean is not None
@@ -89,7 +159,11 @@ def test_a_forged_run_does_not_fit_its_report(path: Path, report: Path, command:
 
 
 @pytest.mark.skipif(SSH_KEYGEN is None, reason="needs ssh-keygen")
-def test_digests_are_signed_with_the_users_own_key(path: Path, report: Path, command: Command) -> None:
+def test_digests_are_signed_with_the_users_own_key(
+    path: Path,
+    report: Path,
+    command: Command,
+) -> None:
     """The commands of docs/provenance.md."""
     folder = path.parent
     key, digests = folder / "key", folder / "digests.txt"
@@ -103,7 +177,16 @@ def test_digests_are_signed_with_the_users_own_key(path: Path, report: Path, com
     digests.write_text(command("verify", path, report, "--digest").out)
     assert ssh("-Y", "sign", "-f", key, "-n", "equipoise", digests) == 0
     (folder / "signers").write_text(f"auditor@example.org {key.with_suffix('.pub').read_text()}")
-    check = ("-Y", "verify", "-f", folder / "signers", "-I", "auditor@example.org", "-n", "equipoise")
+    check = (
+        "-Y",
+        "verify",
+        "-f",
+        folder / "signers",
+        "-I",
+        "auditor@example.org",
+        "-n",
+        "equipoise",
+    )
     signature = ("-s", folder / "digests.txt.sig")
     assert ssh(*check, *signature, given=command("verify", path, report, "--digest").out) == 0
     forge("update attempts set answer = 'She wrote.' where place = 2")(path)

@@ -10,13 +10,14 @@ import pytest
 from equipoise.detect import CHARACTERS, DECISIONS, RANKED_PEOPLE, SCORES_OF_100
 from equipoise.detect.detector import DECIDED_FLOOR, first_token_detector, read_first_tokens
 from equipoise.measuring.evaluate import evaluate
-from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STATUS
+from equipoise.schema import ANSWER, EVALUATION_FAILED, FIRST_TOKEN, LABEL, STATUS, Status
 
 DETECTOR = first_token_detector(DECISIONS, "")
 
 
-def read(*stored: str | None) -> pl.DataFrame:
-    attempts = pl.DataFrame({STATUS: ["ok"] * len(stored), ANSWER: "x", FIRST_TOKEN: pl.Series(stored)})
+def read(*stored: str | None, status: Status = Status.OK) -> pl.DataFrame:
+    statuses = [status.value] * len(stored)
+    attempts = pl.DataFrame({STATUS: statuses, ANSWER: "x", FIRST_TOKEN: pl.Series(stored)})
     return evaluate(DETECTOR, attempts.cast({FIRST_TOKEN: pl.String}))
 
 
@@ -24,9 +25,14 @@ def tokens(**probabilities: float) -> str:
     return json.dumps([{"token": token, "p": p} for token, p in probabilities.items()])
 
 
-@pytest.mark.parametrize("token", ["yes", " YES", "▁Yes", "Ġyes", "Ċyes", '"Yes"', "**yes**", "\nyes,"])
+@pytest.mark.parametrize("token", ["yes", "Yes", " YES", "▁Yes", "Ġyes", "Ċyes", '"Yes"', "**yes**", "Yes.", "\nyes,"])
 def test_case_spaces_and_punctuation_do_not_tell_tokens_apart(token: str) -> None:
     assert read(json.dumps([{"token": token, "p": 0.9}]))[LABEL].to_list() == ["yes"]
+
+
+@pytest.mark.parametrize("token", ["yesterday", "Ye", "y", "", "да"])
+def test_other_words_do_not_count(token: str) -> None:
+    assert read(json.dumps([{"token": token, "p": 0.9}]))[LABEL].to_list() == ["neither"]
 
 
 def test_a_token_is_read_after_the_opening() -> None:
@@ -84,6 +90,10 @@ def test_what_is_no_probability_decides_nothing(stored: str | None) -> None:
 
 
 def test_what_is_no_json_costs_only_itself() -> None:
-    evaluated = read(tokens(Yes=0.9), "nonsense", tokens(yesterday=0.9))
-    assert evaluated[LABEL].to_list() == ["yes", None, "neither"]
-    assert evaluated[EVALUATION_FAILED].to_list() == [False, True, False]
+    evaluated = read(tokens(Yes=0.9), "nonsense", tokens(yesterday=0.9), tokens(No=0.9))
+    assert evaluated[LABEL].to_list() == ["yes", None, "neither", "no"]
+    assert evaluated[EVALUATION_FAILED].to_list() == [False, True, False, False]
+
+
+def test_an_attempt_that_failed_says_nothing() -> None:
+    assert read(tokens(Yes=0.9), status=Status.TIMEOUT)[LABEL].to_list() == [None]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.detect import SCORES_OF_100, Detector, amount
+from equipoise.detect import SCORES_OF_100, amount
 from equipoise.measuring.evaluate import evaluate, find_labels
 from equipoise.probes import get_probe
 from equipoise.probes.labelled import NUMBER, compare_labels, read_labelled
@@ -59,6 +59,21 @@ def test_at_most_one_in_fifty_labelled_numbers_is_wrong_and_none_by_a_factor_of_
     assert [pair for pair in zip((row["label"] for row in rows), found, strict=True) if is_far_off(*pair)] == []
 
 
+def test_labelled_scores_are_read_without_an_error() -> None:
+    probe = get_probe("resume_score")
+    rows = read_labelled(probe)
+    found = label_rows(probe.detector, rows)
+    assert compare_labels(probe.detector, [row["label"] for row in rows], found).wrong == 0
+
+
+@pytest.mark.parametrize("name", ["salary_advice", "resume_score"])
+def test_many_answers_at_once_are_read_as_each_is_alone(name: str) -> None:
+    probe = get_probe(name)
+    answers = [row["answer"] for row in read_labelled(probe)]
+    alone = [find_labels(probe.detector, [answer])[0] for answer in answers]
+    assert find_labels(probe.detector, answers) == alone
+
+
 def is_far_off(truth: str, found: str) -> bool:
     if truth == found or not NUMBER.fullmatch(truth) or not NUMBER.fullmatch(found):
         return False
@@ -73,19 +88,38 @@ def test_amounts_are_described_with_their_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("detector", "answer", "expected"),
+    ("answer", "a_year"),
     [
-        (YEARLY, "$25 an hour", "52000"),
-        (YEARLY, "$6,000 per month", "72000"),
-        (SCORES_OF_100, "85/100", "85"),
-        (SCORES_OF_100, "8/10", "80"),
-        (SCORES_OF_100, "8", ""),
-        (SCORES_OF_100, "85%", "85"),
-        (SCORES_OF_100, "On a scale from 0 to 10: 7", "70"),
-        (SCORES_OF_100, "**7.5**/10", "75"),
-        (SCORES_OF_100, "9 out of ten", "90"),
-        (SCORES_OF_100, "35/40", ""),
+        ("$25 an hour", "52000"),
+        ("$37.50 per hour", "78000"),
+        ("$300 a day", "78000"),
+        ("$1,500 weekly", "78000"),
+        ("$6,000 per month", "72000"),
+        ("$6,500/mo", "78000"),
+        ("$78,000 a year", "78000"),
+        ("$78,000 annually", "78000"),
     ],
 )
-def test_what_is_said_in_another_unit_is_converted(detector: Detector, answer: str, expected: str) -> None:
-    assert find_labels(detector, [answer]) == [expected]
+def test_pay_for_another_time_is_converted_into_pay_for_a_year(answer: str, a_year: str) -> None:
+    assert find_labels(YEARLY, [answer]) == [a_year]
+
+
+@pytest.mark.parametrize(
+    ("answer", "of_100"),
+    [
+        ("85", "85"),
+        ("85/100", "85"),
+        ("8/10", "80"),
+        ("85%", "85"),
+        ("On a scale from 0 to 10: 7", "70"),
+        ("**7.5**/10", "75"),
+        ("9 out of ten", "90"),
+    ],
+)
+def test_scores_on_another_scale_are_converted(answer: str, of_100: str) -> None:
+    assert find_labels(SCORES_OF_100, [answer]) == [of_100]
+
+
+@pytest.mark.parametrize("answer", ["8", "Score: 7", "35/40"])
+def test_scores_that_may_be_meant_on_another_scale_are_not_read(answer: str) -> None:
+    assert find_labels(SCORES_OF_100, [answer]) == [""]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -12,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise
-from detect.texts import SHAPES, anything
-from equipoise.assets import facts
+from detect.texts import SHAPES, anything, people
 from equipoise.detect import PRONOUN_GENDER, Detector, vocabulary
 from equipoise.measuring.evaluate import evaluate
 from equipoise.probes import find_probes, get_probe
@@ -25,13 +23,15 @@ from equipoise.schema import (
     LABEL,
     STATUS,
     Status,
+    replace_surrogates,
     text_column,
 )
 
 DETECTORS = {probe.detector.title: probe.detector for probe in find_probes().values()}
 OF_THE_PROMPT = {"masculine": "he", "feminine": "she", "family": "he", "list": "career"}
 """What a detector that reads with its prompt finds there; in all other columns nothing."""
-LONG = 20_000
+LONG = 100_000
+"""Bytes of a long answer."""
 
 
 def read(detector: Detector, answers: Sequence[str | None]) -> pl.DataFrame:
@@ -40,7 +40,7 @@ def read(detector: Detector, answers: Sequence[str | None]) -> pl.DataFrame:
     return evaluate(detector, attempts)
 
 
-@settings(max_examples=10)
+@settings(max_examples=20)
 @given(st.lists(st.one_of(st.none(), anything), min_size=1, max_size=60))
 def test_no_detector_raises(answers: list[str | None]) -> None:
     for detector in DETECTORS.values():
@@ -53,6 +53,21 @@ def test_no_detector_raises(answers: list[str | None]) -> None:
             assert all(label is None for answer, label in zip(answers, labels, strict=True) if answer is None)
         else:
             assert all(count is None or count >= 0 for row in evaluated.select(detector.counts).rows() for count in row)
+
+
+@settings(max_examples=100)
+@given(people)
+def test_any_words_about_people_are_read(answer: str) -> None:
+    assert not read(get_probe("jobs_lum").detector, [answer])[EVALUATION_FAILED].any()
+
+
+@given(anything)
+def test_text_enters_a_column_unchanged_but_for_lone_surrogates(answer: str) -> None:
+    (stored,) = text_column(ANSWER, [answer])
+    assert stored == replace_surrogates(answer)
+    if not any("\ud800" <= letter <= "\udfff" for letter in answer):
+        assert stored == answer
+    stored.encode()
 
 
 @pytest.mark.parametrize(
@@ -70,24 +85,50 @@ def test_lone_surrogates_are_replaced_and_pairs_joined(given: str, expected: str
 
 
 @pytest.mark.parametrize("detector", DETECTORS.values(), ids=DETECTORS)
-def test_long_texts_are_read_to_their_end(detector: Detector) -> None:
-    texts = [shape * (LONG // len(shape.encode("utf-8", "surrogatepass"))) for shape in SHAPES]
-    assert not read(detector, texts)[EVALUATION_FAILED].any()
-    filler = "<think>" + "<a * été " * LONG + "</think>" + "<a * “été” " * (LONG // 10)
-    endings = {"yes": "\nYes.", "accepted": "You have been selected.", "male": "He."}
-    for label, ending in endings.items():
-        if label in detector.labels:
-            assert read(detector, [filler + ending])[LABEL].to_list() == [label]
-    if "bsri_male" in detector.counts:
-        ending = "\nDear Committee,\nthey are a warm leader"
-        counts = read(detector, [filler + ending]).select(detector.counts).row(0)
-        assert sum(counts) == sum(read(detector, [ending]).select(detector.counts).row(0)) > 0
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_long_answer_of_one_shape_is_read(detector: Detector, shape: str) -> None:
+    size = len(shape.encode("utf-8", "surrogatepass"))
+    (row,) = read(detector, [shape * (LONG // size)]).rows(named=True)
+    assert not row[EVALUATION_FAILED]
+
+
+FILLER = "<think>" + "<a * été " * LONG + "</think>" + "<a * “été” " * (LONG // 10)
+"""A megabyte of reasoning, and an answer of which nothing is read."""
+ENDINGS = [("yes", "\nYes."), ("accepted", "You have been selected."), ("male", "He.")]
+BY_LABEL = [
+    pytest.param(detector, label, ending, id=f"{name}: {label}")
+    for label, ending in ENDINGS
+    for name, detector in DETECTORS.items()
+    if label in detector.labels
+]
+
+
+@pytest.mark.parametrize(("detector", "label", "ending"), BY_LABEL)
+def test_a_megabyte_is_read_to_its_end(detector: Detector, label: str, ending: str) -> None:
+    assert read(detector, [FILLER + ending])[LABEL].to_list() == [label]
+
+
+def test_words_at_the_end_of_a_megabyte_are_counted() -> None:
+    detector = get_probe("business_vocabulary").detector
+    ending = "\nDear Committee,\nthey are a warm leader"
+    counts = read(detector, [FILLER + ending]).select(detector.counts).row(0)
+    alone = read(detector, [ending]).select(detector.counts).row(0)
+    assert counts == alone
+    assert sum(counts) > 0
 
 
 def test_only_answers_to_measure_are_read() -> None:
     attempts = pl.DataFrame({ANSWER: ["He."] * len(Status), STATUS: [status.value for status in Status]})
     labels = evaluate(PRONOUN_GENDER, attempts).select(STATUS, LABEL)
     assert dict(labels.filter(pl.col(LABEL).is_not_null()).iter_rows()) == {"ok": "male", "truncated": "male"}
+
+
+def test_a_detector_may_read_the_prompt() -> None:
+    contradicts = pl.when(pl.col(GENDER) == "male").then(pl.lit("female")).otherwise(pl.lit("male"))
+    detector = dataclasses.replace(PRONOUN_GENDER, read=lambda text: contradicts, uses=(GENDER,))
+    attempts = pl.DataFrame({GENDER: ["male", "female"] * 2, ANSWER: ["?"] * 4, STATUS: ["ok", "ok", "timeout", "ok"]})
+    # Without an answer, nothing is read, whatever the prompt.
+    assert evaluate(detector, attempts)[LABEL].to_list() == ["female", "male", None, "male"]
 
 
 # A detector of the user's own
@@ -103,6 +144,16 @@ RAISING = dataclasses.replace(
     PRONOUN_GENDER, name="raising", read=lambda text: text.map_elements(label_or_raise, return_dtype=pl.String)
 )
 RAISING_PROBE = dataclasses.replace(get_probe("jobs_lum"), detector=RAISING)
+
+
+@pytest.mark.fault("D11")
+def test_a_detector_that_raises_costs_only_the_answers_on_which_it_raises() -> None:
+    answers = [f"he boom {row}" if row % 50 == 7 else "he" if row % 3 else "nobody" for row in range(339)]
+    failing = [row for row, answer in enumerate(answers) if "boom" in answer]
+    evaluated = read(RAISING, answers)
+    assert evaluated[EVALUATION_FAILED].arg_true().to_list() == failing
+    for row, label in enumerate(evaluated[LABEL]):
+        assert label == (None if row in failing or not row % 3 else "male"), row
 
 
 @pytest.mark.fault("D11")
@@ -135,36 +186,3 @@ def test_failed_evaluations_are_counted() -> None:
     assert (counts["detected"], counts["undetected"]) == (296, 43)
     assert result.metrics["masculine_rate"].value == 1.0
     assert result.metrics["masculine_rate"].n == 296
-
-
-# Counted by hand
-
-
-def letter(inventory: str, male: int, female: int) -> str:
-    """A text with so many words of each part of an inventory, none of which is in its other part too."""
-    words = facts("inventories").filter(inventory=inventory)
-    parts = {gender: set(words.filter(gender=gender)["word"]) for gender in ("male", "female")}
-    first = [min(parts[gender] - parts[other]) for gender, other in (("male", "female"), ("female", "male"))]
-    return f"Dear Committee,\n\nThey are a person: {'; '.join([first[0]] * male + [first[1]] * female)}"
-
-
-@pytest.mark.parametrize("inventory", ["bsri", "wan"])
-def test_six_male_and_four_female_words_give_three_fifths(inventory: str) -> None:
-    prompts = equipoise.plan("business_vocabulary", sample=240).prompts()
-    men, women = (prompts.filter(gender=gender)[ID].to_list() for gender in ("male", "female"))
-    # Pooled: two letters of five words each, one word for the women, and a letter without any.
-    answers = {men[0]: letter(inventory, 5, 0), men[1]: letter(inventory, 1, 4), women[0]: letter(inventory, 0, 1)}
-    answers[men[2]] = "Thank you."
-    metrics = equipoise.score("business_vocabulary", answers, sample=240).metrics
-    assert metrics[f"{inventory}_male"].value == pytest.approx(0.6, abs=1e-12)
-    assert metrics[f"{inventory}_female"].value == 0.0
-    assert metrics[f"{inventory}_diff"].value == pytest.approx(0.6, abs=1e-12)
-    smoothed = equipoise.score("business_vocabulary", answers, smoothing=1, sample=240).metrics
-    assert smoothed[f"{inventory}_male"].value == pytest.approx(7 / 12, abs=1e-12)
-    assert smoothed[f"{inventory}_female"].value == pytest.approx(1 / 3, abs=1e-12)
-
-
-def test_smoothing_is_no_data() -> None:
-    result = equipoise.score("business_vocabulary", [], smoothing=5.0, sample=240)
-    assert all(math.isnan(one.value) for one in result.metrics.values())
-    assert result.marks == {"mean_diff": None}

@@ -209,3 +209,6 @@ def test_more_epochs_than_the_task_has_are_repetitions_and_missing_ones_are_pend
     result = measure_scores("jobs_lum", dict(planned.parameters), scores)
     counts = result.coverage["all"]
     assert (counts["planned"], counts["ok"], counts["pending"], counts["detected"]) == (8, 7, 1, 6)
+    rows = [{"id": key, "answer": said} for key, said in zip([*ids, *ids[:3]], answers, strict=True)]
+    scored = equipoise.score("jobs_lum", rows, sample=4, repeat=2)
+    assert plain_metrics(result) == plain_metrics(scored)

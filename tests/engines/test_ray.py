@@ -72,6 +72,17 @@ def test_the_numbers_are_those_of_one_process(
     assert Partial.sum(score_shards(plan(HIRING, **SAMPLE), shards)).result().to_dict() == expected.to_dict()
 
 
+def test_each_file_gives_a_partial_and_all_of_them_the_whole_result(cluster: None, shards: list[Path]) -> None:
+    planned = plan(HIRING, **SAMPLE)
+    scored = list(engine.score_shards(planned, shards))
+    assert len(scored) == len(shards)
+    read = [partial.values.matching.read for partial in scored]
+    assert sorted(read) == sorted(pl.read_parquet(path).height for path in shards)
+    answers = pl.concat([pl.read_parquet(path) for path in shards])
+    expected = equipoise.score("hiring_an", answers, **SAMPLE)
+    assert Partial.sum(scored).result().to_dict() == expected.to_dict()
+
+
 def deadly(marker: Path, *, once: bool) -> Probe:
     """The probe with a detector that kills its own process when it reads a certain word; not in this process."""
     here, read_plainly, path = os.getpid(), HIRING.detector.read, str(marker)
@@ -121,21 +132,27 @@ def test_a_wrong_file_is_named_as_in_one_process(cluster: None, shards: list[Pat
 
 
 @pytest.mark.fault("P34")
-def test_an_address_that_is_not_ray_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SECONDS_TO_CONNECT", 0.2)
-    with (
-        FaultyServer() as other,
-        socket.socket() as closed,
-        socket.create_server(("127.0.0.1", 0)) as silent,
-    ):
+def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
+    with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        for port, reason in (
-            (other.port, "is not Ray"),
-            (closed.getsockname()[1], "cannot be reached"),
-            (silent.getsockname()[1], "timed out"),
-        ):
-            with pytest.raises(EndpointError, match=reason):
-                engine._check_reachable(f"127.0.0.1:{port}")
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(EndpointError, match=f"Ray cannot be reached at {address}: "):
+            engine._check_reachable(address)
+
+
+@pytest.mark.fault("P34")
+def test_an_address_that_is_not_ray_is_refused_at_once() -> None:
+    with FaultyServer() as other, pytest.raises(EndpointError, match="is not Ray"):
+        engine._check_reachable(f"127.0.0.1:{other.port}")
+
+
+@pytest.mark.fault("P34")
+def test_an_address_that_never_answers_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SECONDS_TO_CONNECT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(EndpointError, match="timed out"):
+            engine._check_reachable(f"127.0.0.1:{port}")
 
 
 def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

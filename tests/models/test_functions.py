@@ -51,17 +51,34 @@ class Batches:
         self.sizes.append(len(prompts))
         if self.bad in prompts:
             raise self.error
-        return [] if "short" in prompts else [prompt.upper() for prompt in prompts]
+        return [prompt.upper() for prompt in prompts]
 
 
-@pytest.mark.parametrize("function", [upper, upper_later, functools.partial(upper_later), AsyncCallable(), Batches()])
-def test_each_prompt_gets_its_answer_after_its_system_part(function: object) -> None:
-    prompts = [f"prompt {number}" for number in range(20)]
+KINDS = [
+    pytest.param(upper, id="function"),
+    pytest.param(upper_later, id="async function"),
+    pytest.param(functools.partial(upper_later), id="partial of an async function"),
+    pytest.param(AsyncCallable(), id="async callable"),
+    pytest.param(Batches(), id="generator"),
+]
+
+
+@pytest.mark.parametrize("function", KINDS)
+def test_each_of_many_prompts_gets_its_answer(function: object) -> None:
+    prompts = [f"prompt {number}" for number in range(100)]
     replies = ask(function, *prompts)
     assert [reply.answer for reply in replies] == [prompt.upper() for prompt in prompts]
-    assert all(reply.status == Status.OK and reply.latency is not None for reply in replies)
-    assert ask(function, "Who?", system="")[0].answer == "WHO?"
-    assert ask(function, "Who?", system="Be brief.")[0].answer == "BE BRIEF.\n\nWHO?"
+    assert {reply.status for reply in replies} == {Status.OK}
+    assert all(reply.latency is not None for reply in replies)
+
+
+@pytest.mark.parametrize("function", KINDS)
+@pytest.mark.parametrize(("system", "text"), [(None, "WHO?"), ("", "WHO?"), ("Be brief.", "BE BRIEF.\n\nWHO?")])
+def test_a_function_gets_the_system_part_then_the_prompt_as_one_text(
+    function: object, system: str | None, text: str
+) -> None:
+    [reply] = ask(function, "Who?", system=system)
+    assert reply.answer == text
 
 
 def test_a_plain_function_does_not_block_the_event_loop() -> None:
@@ -76,7 +93,8 @@ def test_a_plain_function_does_not_block_the_event_loop() -> None:
 
 def test_prompts_that_wait_at_the_same_time_are_one_batch() -> None:
     batches = Batches()
-    assert len(ask(batches, *map(str, range(150)))) == 150
+    replies = ask(batches, *map(str, range(150)))
+    assert [reply.answer for reply in replies] == [str(number) for number in range(150)]
     assert batches.sizes == [1, 64, 64, 21]
 
 
@@ -94,40 +112,89 @@ def test_a_prompt_that_nobody_waits_for_any_more_leaves_the_others_unharmed() ->
 def test_a_prompt_that_raises_leaves_the_others_of_its_batch_unharmed() -> None:
     replies = ask(Batches(bad="c"), *"abcd")
     assert [reply.answer for reply in replies] == ["A", "B", None, "D"]
-    assert (replies[2].status, replies[2].detail) == (Status.MALFORMED, "RuntimeError: cannot answer 'c'")
-    [short] = ask(Batches(), "short")
-    assert (short.status, short.detail) == (Status.MALFORMED, "ValueError: generate gave 0 answers for 1 prompts")
+    assert replies[2].status == Status.MALFORMED
+    assert replies[2].detail == "RuntimeError: cannot answer 'c'"
 
 
-@pytest.mark.parametrize(
-    ("value", "status", "detail"),
-    [
-        (b"bytes", Status.MALFORMED, "an answer must be a str, got bytes"),
-        (ValueError("no \x1b[31m <b>way</b>"), Status.MALFORMED, "ValueError: no \\x1b[31m way"),
-        ("  ", Status.EMPTY, None),
-        ("<think>only this</think>", Status.EMPTY, None),
-    ],
-)
-def test_what_is_no_answer_has_a_name(value: object, status: Status, detail: str | None) -> None:
-    def answer(prompt: str) -> object:
-        if isinstance(value, Exception):
-            raise value
-        return value
+def test_a_wrong_number_of_answers_makes_all_of_the_batch_malformed() -> None:
+    class Short:
+        def generate(self, prompts: list[str]) -> list[str]:
+            return prompts[1:]
 
-    [wrong] = ask(answer, "a")
-    assert (wrong.status, wrong.answer, wrong.detail) == (status, None, detail)
+    replies = ask(Short(), "a", "b", "c")
+    assert {reply.status for reply in replies} == {Status.MALFORMED}
+    assert {reply.answer for reply in replies} == {None}
+    assert replies[0].detail == "ValueError: generate gave 0 answers for 1 prompts"
+    assert replies[1].detail == "ValueError: generate gave 1 answers for 2 prompts"
 
 
-@pytest.mark.parametrize("fault", [TransientFault(Reply(status=Status.TIMEOUT), kind="timeout"), Refused("enough")])
+@pytest.mark.parametrize("value", [None, 3, b"bytes", ["list"]], ids=repr)
+def test_an_answer_that_is_no_text_is_malformed(value: object) -> None:
+    [reply] = ask(lambda prompt: value, "a")
+    assert reply.status == Status.MALFORMED
+    assert reply.answer is None
+    assert reply.detail == f"an answer must be a str, got {type(value).__name__}"
+
+
+def test_an_exception_makes_this_one_attempt_malformed() -> None:
+    def fail(prompt: str) -> str:
+        if prompt == "b":
+            raise ValueError("no \x1b[31m <b>way</b>")
+        return prompt
+
+    good, bad = ask(fail, "a", "b")
+    assert good.answer == "a"
+    assert bad.status == Status.MALFORMED
+    assert bad.answer is None
+    assert bad.detail == "ValueError: no \\x1b[31m way"
+
+
+@pytest.mark.parametrize("value", ["", "  ", "<think>only this</think>"])
+def test_an_answer_without_visible_text_is_empty(value: str) -> None:
+    [reply] = ask(lambda prompt: value, "a")
+    assert reply.status == Status.EMPTY
+    assert reply.answer is None
+    assert reply.detail is None
+
+
+def test_a_function_may_give_a_reply_of_its_own() -> None:
+    given = Reply(status=Status.FILTERED, detail="not by this pipeline")
+    [reply] = ask(lambda prompt: given, "a")
+    assert reply.status == Status.FILTERED
+    assert reply.detail == "not by this pipeline"
+
+
+FAULTS = [
+    pytest.param(TransientFault(Reply(status=Status.TIMEOUT), kind="timeout"), id="transient"),
+    pytest.param(Refused("enough"), id="refused"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_function_may_raise_the_faults_of_models(fault: Exception) -> None:
     def failing(prompt: str) -> str:
         raise fault
 
-    for function in (failing, Batches(bad="a", error=fault)):
-        with pytest.raises(type(fault)):
-            ask(function, "a")
+    with pytest.raises(type(fault)):
+        ask(failing, "a")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_generator_may_raise_the_faults_of_models(fault: Exception) -> None:
+    with pytest.raises(type(fault)):
+        ask(Batches(bad="a", error=fault), "a")
 
 
 def test_the_name_of_the_function_is_the_name_of_the_model() -> None:
-    assert FunctionModel(upper).name.endswith(".upper")
+    model = FunctionModel(upper)
+    assert model.name.endswith(".upper")
+    assert model.settings == {"function": model.name}
+    assert model.notes == []
+
+
+def test_the_class_of_a_generator_is_the_name_of_the_model() -> None:
+    assert FunctionModel(Batches()).name.endswith(".Batches")
+
+
+def test_a_name_that_is_given_counts_more_than_that_of_the_function() -> None:
     assert FunctionModel(upper, name="mine").name == "mine"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,13 @@ import pytest
 
 import equipoise
 from equipoise.errors import InputError
+from equipoise.models.protocol import Asking, Refused
+from equipoise.models.simulated import SimulatedModel
 from equipoise.probes import find_probes
 from equipoise.runs.run import Run
 from equipoise.runs.suites import choose_probes_for
 from equipoise.schema import ANSWER, ID, REPETITION, Status
+from simulating import SMALL
 
 Answers = dict[tuple[str, int], str]
 
@@ -26,15 +31,60 @@ def ask(path: Path, **given: Any) -> Answers:
     return answers_of(session.ask())
 
 
-def test_answers_depend_on_seed_item_and_repetition_alone(tmp_path: Path) -> None:
-    whole = ask(tmp_path / "whole.equipoise", repeat=3)
-    assert len(set(whole.values())) == 2
+BIASED = ("stereotyping", "biased", "binary-only")
+ASKED_WHOLE = ("inventories", "word_association", "gest_translation")
+
+
+@pytest.mark.parametrize("name", find_probes())
+def test_a_reference_model_that_is_asked_scores_its_reference_values(name: str) -> None:
+    """One of each probe: that the answers of all do is among the checks of every probe."""
+    probe = find_probes()[name]
+    stance = next(stance for stance in BIASED if stance in probe.stances())
+    parameters: dict[str, Any] = dict(SMALL.get(name, {}))
+    if name in ASKED_WHOLE:
+        parameters.pop("sample", None)
+    else:
+        parameters["sample"] = 60
+    audit = equipoise.audit(f"simulated/{stance}", probes=name, suite="quick", **parameters)
+    assert audit.origin == "simulated"
+    references = {metric.name: metric.references[stance] for metric in probe.metrics if stance in metric.references}
+    assert references
+    for metric, reference in references.items():
+        estimate = audit[name].metrics[metric]
+        width = estimate.high - estimate.low
+        if math.isnan(width):  # too few items for an interval
+            width = 2 / math.sqrt(estimate.n)
+        assert abs(estimate.value - reference) <= width + 1e-9, metric
+
+
+def test_an_unbiased_model_decides_alike_for_both_of_a_pair() -> None:
+    audit = equipoise.audit("simulated/unbiased", probes="hiring_an", suite="quick", sample=300)
+    assert audit["hiring_an"].metrics["diff_acceptance_rate"].value == 0
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """Answers to three repetitions of forty prompts."""
+    return ask(tmp_path_factory.mktemp("whole") / "whole.equipoise", repeat=3)
+
+
+def test_the_answers_of_a_larger_run_hold_those_of_the_smaller(whole: Answers, tmp_path: Path) -> None:
     larger = ask(tmp_path / "larger.equipoise", sample=50)
-    assert all(whole[key] == answer for key, answer in larger.items() if key in whole)
-    assert len(whole.keys() & larger.keys()) == 40
+    shared = whole.keys() & larger.keys()
+    assert len(shared) == 40
+    assert {key: larger[key] for key in shared} == {key: whole[key] for key in shared}
+
+
+def test_another_seed_gives_other_answers(whole: Answers, tmp_path: Path) -> None:
     assert ask(tmp_path / "other.equipoise", repeat=3, model_seed=1) != whole
-    firsts, seconds = ({key: answer for (key, n), answer in whole.items() if n == number} for number in (1, 2))
-    assert firsts != seconds
+
+
+def test_each_repetition_is_drawn_anew(whole: Answers) -> None:
+    assert len(set(whole.values())) == 2
+    first = {prompt: answer for (prompt, number), answer in whole.items() if number == 1}
+    second = {prompt: answer for (prompt, number), answer in whole.items() if number == 2}
+    assert first.keys() == second.keys()
+    assert first != second
 
 
 def test_a_resumed_run_ends_as_one_that_was_not_stopped(tmp_path: Path) -> None:
@@ -56,18 +106,42 @@ def test_a_run_until_certain_grows_and_is_answered(tmp_path: Path) -> None:
 def test_probabilities_are_certain() -> None:
     def value(**given: Any) -> float:
         audit = equipoise.audit("simulated/biased", probes="discrimination_tamkin", sample=30, **given)
+        assert audit["discrimination_tamkin"].marks["max_diff"] is not None
         return audit["discrimination_tamkin"].metrics["max_diff"].value
 
     assert value() == value(probabilities=True) > 0
 
 
-def test_named_probes_must_have_the_stance_and_others_are_left_out() -> None:
-    with pytest.raises(InputError, match=r"discrimination_tamkin has no reference model 'stereotyping'. .* unbiased"):
+def test_a_named_probe_must_have_the_stance() -> None:
+    words = r"discrimination_tamkin has no reference model 'stereotyping'. .* unbiased"
+    with pytest.raises(InputError, match=words):
         choose_probes_for("simulated/stereotyping", ["jobs_lum", "discrimination_tamkin"])
+
+
+def test_probes_without_the_stance_are_left_out_if_none_is_named() -> None:
     chosen = [probe.name for probe in choose_probes_for("simulated/stereotyping", None)]
     assert "jobs_lum" in chosen
     assert "discrimination_tamkin" not in chosen
-    with pytest.raises(InputError, match=r"No probe has a reference model 'fair'. There are: .*simulated/unbiased"):
+
+
+def test_a_stance_that_no_probe_has_is_refused_with_those_there_are() -> None:
+    words = r"No probe has a reference model 'fair'. There are: .*simulated/unbiased"
+    with pytest.raises(InputError, match=words):
         choose_probes_for("simulated/fair", None)
-    for model in ("simulated/unbiased", "openai/fair"):
-        assert len(choose_probes_for(model, None)) == len(find_probes())
+
+
+@pytest.mark.parametrize("model", ["simulated/unbiased", "openai/fair"])
+def test_all_probes_are_asked_of_a_model_that_can_answer_them(model: str) -> None:
+    assert len(choose_probes_for(model, None)) == len(find_probes())
+
+
+def test_a_text_alone_is_not_answered() -> None:
+    model = SimulatedModel("simulated/unbiased")
+    with pytest.raises(Refused, match="can only answer the prompts of a run"):
+        asyncio.run(model.answer("Hello?", None, Asking()))
+
+
+def test_a_simulated_model_says_that_it_is_no_language_model() -> None:
+    [note] = SimulatedModel("simulated/unbiased").notes
+    assert "The answers are simulated" in note
+    assert "No language model was asked." in note

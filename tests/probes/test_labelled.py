@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from benchmarks.exchange import find_unequal
+from benchmarks.exchange import exchange_genders, find_unequal
 from benchmarks.real import RealAnswers, find_real_answers
 
 from equipoise.authoring import Probe
@@ -23,7 +23,14 @@ MOST = 500
 CHARACTERS = [
     *(
         f"Tom and Ana Reed, {pair}, run the mill. He bakes bread and she sells it. He is loud and she is quiet."
-        for pair in ("brother and sister", "a husband and his wife", "brother and their sister")
+        for pair in (
+            "brother and sister",
+            "husband and wife",
+            "a brother and a sister",
+            "a brother and his sister",
+            "a husband and his wife",
+            "brother and their sister",
+        )
     ),
     "There was once a woman named Clara. She gave her last coin to a beggar because he was hungry. Clara smiled.",
     "In the town of Willow Creek there lived a man. He gave his last coin to a widow because she was hungry.",
@@ -88,6 +95,12 @@ def unequal(probe: Probe, answers: list[str]) -> list[tuple[str, str, str]]:
     return find_unequal(lambda texts: find_labels(probe.detector, texts), answers)
 
 
+def test_exchanging_the_genders_changes_the_texts() -> None:
+    text = "He met her brother; Mr. Hale told his wife. I saw her."
+    exchanged = "She met his sister; Mrs. Hale told her husband. I saw him."
+    assert exchange_genders(text) == exchanged
+
+
 @pytest.mark.parametrize(
     ("truth", "found", "expected"),
     [
@@ -103,6 +116,11 @@ def test_what_counts_as_read_and_as_wrong(
     n, read, wrong_read, wrong, flips = expected
     counts = compare_labels(get_probe("discrimination_tamkin").detector, truth, found)
     assert counts == Accuracy(n=n, read=read, wrong_read=wrong_read, wrong=wrong, flips=flips)
+
+
+def test_a_label_that_a_reading_does_not_know_counts_as_nothing_decided() -> None:
+    specified = get_probe("jobs_lum").read_by("specified").detector
+    assert compare_labels(specified, ["they", "mixed"], ["", "male"]).wrong == 1
 
 
 def test_the_error_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from equipoise.report import exports
 from equipoise.report.words import compare_words
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, METRICS_TABLE, PROMPT, REPETITION, STATUS
+from simulating import simulated
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,41 @@ def test_csv_is_safe_for_spreadsheets(run: Run, tmp_path: Path) -> None:
     assert table["probe"].unique(maintain_order=True).to_list() == ["hiring_an", "jobs_lum"]
 
 
+def test_words_of_letters_say_whose_they_are(tmp_path: Path) -> None:
+    letter = "Dear Sir,\n{} is kind and {} I recommend this person. Sincerely, Dr. Oduya"
+
+    def write(prompt: str) -> str:
+        if " she " in prompt.lower():
+            return letter.format("she", "warm:")
+        return letter.format("he", "able:")
+
+    out = tmp_path / "letters.equipoise"
+    audit = equipoise.audit(write, probes="business_vocabulary", out=out, sample=96)
+    equipoise.export(audit, tmp_path / "words.csv", what="words")
+    table = pl.read_csv(tmp_path / "words.csv")
+    found = table.filter(pl.col("q") <= 0.05).select("word", "side")
+    assert set(found.iter_rows()) == {("able", "men"), ("warm", "women")}
+
+
+def test_an_audit_is_exported_with_its_own_probes(tmp_path: Path) -> None:
+    out = tmp_path / "a.equipoise"
+    audit = equipoise.audit(lambda _prompt: "He", probes="jobs_lum", out=out, sample=2)
+    assert equipoise.export(audit, tmp_path / "prompts.csv", what="prompts") == 2
+
+
+def test_an_audit_without_a_run_file_cannot_be_exported(tmp_path: Path) -> None:
+    result = equipoise.score("jobs_lum", {}, sample=2)
+    with pytest.raises(InputError, match="has no run file"):
+        equipoise.export(equipoise.Audit({"jobs_lum": result}), tmp_path / "none.csv")
+
+
+def test_a_run_file_is_not_written_over(run: Run) -> None:
+    before = run.path.read_bytes()
+    with pytest.raises(InputError, match="its answers would be lost"):
+        equipoise.export(run, run.path)
+    assert run.path.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("what", "form", "probe"), [("metric", "csv", None), ("metrics", "xlsx", None), ("metrics", "csv", "job_lum")]
 )
@@ -87,6 +124,25 @@ def test_columns_that_do_not_fit_are_blamed_on_the_file(run: Run, monkeypatch: p
     monkeypatch.setattr(run, "prompt_batches", lambda _probe: iter([clashing]))
     with pytest.raises(IntegrityError, match="does not hold what its probes ask for"):
         exports.write(run, io.BytesIO(), "prompts", "csv")
+
+
+def test_parquet_that_cannot_be_written_is_an_error(run: Run) -> None:
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        exports.write(run, Full(), "attempts", "parquet")
+
+
+def test_damage_found_late_ends_a_parquet_export(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_given: object) -> Iterator[pl.DataFrame]:
+        yield pl.DataFrame({"a": [1]})
+        raise IntegrityError("damaged")
+
+    monkeypatch.setattr(exports, "read_tables", read)
+    with pytest.raises(IntegrityError, match="damaged"):
+        exports.write(run, io.BytesIO(), "attempts", "parquet")
 
 
 @pytest.mark.fault("S7")
@@ -116,3 +172,17 @@ def test_selection_rates_and_impact_ratios(one: Run, tmp_path: Path) -> None:
         "rate": women.rate,
         "impact_ratio": women.impact_ratio,
     }
+
+
+def test_selection_says_who_was_selected_less_and_that_chance_does_not_explain_it(
+    tmp_path: Path,
+) -> None:
+    stances = {"hiring_an": "pro-masculine", "jobs_lum": "unbiased"}
+    run = simulated(tmp_path / "run.equipoise", stances)
+    rows = equipoise.export(run.path, tmp_path / "selection.jsonl", "selection", "jsonl")
+    assert rows == 10
+    table = pl.read_ndjson(tmp_path / "selection.jsonl")
+    assert set(table["probe"]) == {"hiring_an"}, "the other one selects nobody"
+    women = table.filter(by="gender", category="female").row(0, named=True)
+    assert (women["applicants"], women["selected"], women["impact_ratio"]) == (80, 0, 0.0)
+    assert women["p"] < 0.01 < women["fair"]

@@ -68,8 +68,11 @@ def test_the_pieces_make_up_the_text(text: str) -> None:
     assert "".join(piece.text for piece in split_text(text, PRONOUN_GENDER)) == reveal_invisible(text)
 
 
-def test_a_long_text_and_long_reasoning_are_cut_each_by_itself() -> None:
+def test_a_long_text_is_cut() -> None:
     assert split_text("x" * 30, most=10) == [Piece(text="x" * 10), Piece(kind="cut", text="[cut: 20 more characters]")]
+
+
+def test_long_reasoning_is_cut_by_itself() -> None:
     pieces = split_text(f"<think>{'r' * 1000}</think>he", PRONOUN_GENDER)
     assert [piece.kind for piece in pieces] == ["reasoning", "cut", "word"]
     assert pieces[1].text == f"[cut: {1015 - MAX_REASONING:,} more characters]"
@@ -84,7 +87,10 @@ def test_a_word_at_the_cut_is_marked_if_the_whole_word_was_read(rest: str, kind:
     assert last.text.endswith("he")
 
 
-def test_words_after_much_reasoning_are_marked_and_many_stretches_make_few_pieces() -> None:
+def test_words_after_much_reasoning_are_marked() -> None:
     answer = "<think>no</think>" + "x<think>y</think>" * 1_000 + "he"
     assert split_text(answer, PRONOUN_GENDER)[-1] == Piece(text="he", kind="word", groups=(0,))
+
+
+def test_many_stretches_make_few_pieces() -> None:
     assert len(split_text("x<think>y</think>" * 50_000)) < 2_000

@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 import equipoise
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Audit, Result
+from equipoise.report.terminal.gates import check_lines
 from equipoise.report.terminal.results import (
     FEWEST_MARKS,
     ROWS,
@@ -32,6 +33,7 @@ STEERING = [
     ("\x9b31mred", "\\x9b31mred"),
     ("back\x08space", "back\\x08space"),
     ("right\u202eleft", "right\\u202eleft"),
+    ("two\nlines", "two\nlines"),
     ("one: two::three\nsee ##[error]boo\n# #[x]", "one: two::three\nsee \\x23#[error]boo\n# #[x]"),
     ("::set-output name=x::y", "\\x3a:set-output name=x::y"),
     ("plain — ünïcode", "plain — ünïcode"),
@@ -67,9 +69,28 @@ def test_the_worst_marks_come_first_and_the_rest_are_counted(one: Run) -> None:
     assert len(lines) == ROWS - 1
     assert lines[-1].startswith(f"… and {total - (ROWS - 5)} more marks: --all")
     assert len(print_lines(many, rows=None)) == len(HEAD) + 1 + total
-    assert len(print_lines(many, head=["word " * 400])) == 26 + FEWEST_MARKS, "some marks however long the head is"
     letters = [line[0] for line in print_lines(many, rows=None)[3:]]
     assert letters == sorted(letters, key="DCBA?–".index)
+
+
+def test_a_long_head_leaves_room_for_some_marks(one: Run) -> None:
+    lines = print_lines(one.results(), head=["word " * 400])
+    assert len(lines[lines.index("") :]) == 1 + FEWEST_MARKS
+
+
+def test_with_all_no_mark_is_left_out(one: Run) -> None:
+    marks = [mark for result in one.results().values() for mark in result.marks.values()]
+    lines = print_lines(one.results(), rows=None)
+    assert len(lines) == len(HEAD) + 1 + len(marks)
+    assert not any("more marks" in line for line in lines)
+
+
+@pytest.mark.parametrize("hidden", [2, 4])
+def test_marks_that_are_not_shown_are_counted(one: Run, hidden: int) -> None:
+    result = replace(one["jobs_lum"], marks={"stereotype_rate": Mark(mark="A", best="A", worst="A")})
+    audit = Audit({str(place): result for place in range(FEWEST_MARKS - 1 + hidden)})
+    lines = print_lines(audit, rows=0)
+    assert lines[-1].startswith(f"… and {hidden} more mark")
 
 
 @pytest.mark.parametrize(
@@ -100,15 +121,41 @@ def test_a_mark_is_said_in_a_sentence(one: Run, mark: str, value: float, said: s
     assert narrow[:32] == sentence[:32], "the interval, the leaning and the value are left out where there is no room"
 
 
-def test_where_most_answers_decide_nothing_that_is_the_reason() -> None:
-    silent = dict.fromkeys(equipoise.plan("jobs_lum", sample=6).prompts()["id"], "A person with a hat.")
-    result = equipoise.score("jobs_lum", silent, sample=6)
-    assert "– jobs_lum masculine_rate: 6 of 6 answers decide nothing." in print_lines(Audit({"jobs_lum": result}))
-    assert "masculine_rate: not computable: 6 of 6 answers decide nothing." in describe_undecided(result)
+@pytest.fixture(scope="module")
+def silent() -> Result:
+    """A result of answers that decide nothing."""
+    prompts = equipoise.plan("jobs_lum", sample=6).prompts()
+    answers = dict.fromkeys(prompts["id"], "A person with a hat.")
+    return equipoise.score("jobs_lum", answers, sample=6)
+
+
+def test_where_most_answers_decide_nothing_that_is_the_reason(silent: Result) -> None:
+    lines = print_lines(Audit({"jobs_lum": silent}))
+    assert "– jobs_lum masculine_rate: 6 of 6 answers decide nothing." in lines
+    reason = "masculine_rate: not computable: 6 of 6 answers decide nothing."
+    assert reason in describe_undecided(silent)
+
+
+def test_a_wide_terminal_has_the_whole_reason(silent: Result) -> None:
+    lines = print_lines(Audit({"jobs_lum": silent}), width=120)
+    (line,) = [line for line in lines if line.startswith("– jobs_lum masculine_rate")]
+    assert line.endswith("6 of 6 answers decide nothing.")
+
+
+def test_where_there_is_no_answer_that_is_the_reason() -> None:
     nothing = equipoise.score("jobs_lum", [], sample=6)
     assert "– jobs_lum masculine_rate: no answers." in print_lines(Audit({"jobs_lum": nothing}))
     assert "masculine_rate: not computable: no answers." in describe_undecided(nothing)
-    assert describe_marks([result]) == "2 open"
+
+
+def test_marks_that_are_not_computable_are_open(silent: Result) -> None:
+    assert describe_marks([silent]) == "2 open"
+
+
+def test_a_wide_terminal_also_has_the_intervals(one: Run) -> None:
+    estimate = one["jobs_lum"].metrics["masculine_rate"]
+    interval = f"({estimate.low:.3f} to {estimate.high:.3f})"
+    assert any(interval in line for line in print_lines(one.results(), width=120))
 
 
 def test_foreign_names_are_cut_and_cannot_steer_the_terminal(one: Run) -> None:
@@ -145,7 +192,7 @@ def pair() -> tuple[Result, Result]:
 @pytest.mark.parametrize(
     ("width", "columns"),
     [
-        (200, "metric A B B - A 95% interval could see p Holm B is"),
+        (200, "metric A B B - A 95% interval detectable p Holm B is"),
         (80, "metric A B B - A 95% interval p Holm B is"),
         (60, "metric A B B - A Holm B is"),
         (44, "metric B - A Holm B is"),
@@ -167,11 +214,26 @@ def test_a_comparison_in_a_narrow_terminal_leaves_out_columns_and_cuts_no_number
     assert ("not shown for want of room" in "".join(lines)) == (width < 200)
 
 
+def test_each_check_of_a_gate_is_one_line(pair: tuple[Result, Result]) -> None:
+    judged = equipoise.gate(pair[1], fail_on="C", baseline=pair[0], no_regression=True)
+    lines = [line.plain for line in check_lines(judged.checks)]
+    assert len(lines) == len(judged.checks)
+    assert all("\n" not in line for line in lines)
+    assert "p (Holm) <0.001" in "".join(lines)
+
+
 @pytest.mark.fault("S12", "S31")
 @pytest.mark.parametrize(("text", "shown"), STEERING)
 def test_control_characters_and_commands_to_a_ci_system_are_made_visible(text: str, shown: str) -> None:
     assert printable(text) == shown
     assert printable_line(text) == shown.replace("\n", "\\n")
+
+
+@pytest.mark.fault("S31")
+def test_an_indented_line_is_no_command_to_a_ci_system() -> None:
+    text = "one: two::three\n  ::error file=x::boo\nsee ##[error]boo\n# #[x]"
+    shown = "one: two::three\n  \\x3a:error file=x::boo\nsee \\x23#[error]boo\n# #[x]"
+    assert printable(text) == shown
 
 
 @pytest.mark.fault("S12")
@@ -191,9 +253,20 @@ def test_groups_and_corpora_cannot_steer_the_terminal(one: Run) -> None:
 
 def test_metrics_of_slices_are_written_as_the_gate_takes_them(one: Run) -> None:
     result = one["hiring_an"]
-    plain, sliced = (show(result_table(result, slices=slices), width=200).split() for slices in (False, True))
+    sliced = show(result_table(result, slices=True), width=200).split()
     assert {str(key) for key in result.estimates} <= set(sliced)
+
+
+def test_slices_are_shown_only_if_they_are_asked_for(one: Run) -> None:
+    result = one["hiring_an"]
+    plain = show(result_table(result), width=200).split()
+    assert {metric.name for metric in result.setup.probe.all_metrics()} <= set(plain)
     assert not any(word.startswith("race_") for word in plain)
+
+
+def test_marked_metrics_come_first(one: Run) -> None:
+    result = one["hiring_an"]
+    plain = show(result_table(result), width=200).split()
     names = [metric.name for metric in result.setup.probe.all_metrics()]
     last = max(plain.index(name) for name in result.marks)
     assert all(plain.index(name) > last for name in names if name not in result.marks), "marked ones first"

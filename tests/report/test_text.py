@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from equipoise.measuring.marks import Mark
+from equipoise.measuring.result import Result
 from equipoise.report.text import (
     describe_mark,
     describe_other_reading,
@@ -48,27 +49,61 @@ def test_invisible_characters_are_shown_by_their_numbers(text: str, shown: str) 
 def test_numbers_have_three_places_and_a_true_minus(value: float | None, shown: str) -> None:
     assert typeset_number(value) == shown
     assert format_number(value) == shown.replace("−", "-")
-    assert [format_number(gap, "+") for gap in (0.5, -0.5, -0.0001)] == ["+0.500", "-0.500", "+0.000"]
 
 
-def test_marks_dates_lists_and_plurals_are_written_for_people() -> None:
-    assert describe_mark(Mark(mark="B", best="B", worst="B")) == "B"
-    assert describe_mark(Mark(mark="B", best="A", worst="B")) == "B, could be A–B"
-    assert describe_mark(Mark(mark=None, best="A", worst="C")) == "not decided yet, could be A–C"
-    assert describe_mark(None) == "not computable"
+@pytest.mark.parametrize(("value", "shown"), [(0.5, "+0.500"), (-0.5, "-0.500"), (-0.0001, "+0.000")])
+def test_differences_have_a_sign(value: float, shown: str) -> None:
+    assert format_number(value, "+") == shown
+
+
+@pytest.mark.parametrize(
+    ("mark", "shown"),
+    [
+        (Mark(mark="B", best="B", worst="B"), "B"),
+        (Mark(mark="B", best="A", worst="B"), "B, could be A–B"),
+        (Mark(mark=None, best="A", worst="C"), "not decided yet, could be A–C"),
+        (None, "not computable"),
+    ],
+    ids=["certain", "two possible", "three possible", "none"],
+)
+def test_a_mark_is_shown_with_its_certainty(mark: Mark | None, shown: str) -> None:
+    assert describe_mark(mark) == shown
+
+
+def test_dates_are_written_for_people() -> None:
     assert format_date("2025-11-04T09:30:00+00:00") == "4 November 2025, 09:30 UTC"
     assert format_date("yesterday") == "yesterday"
-    assert [join_list(list(names)) for names in ("", "a", "ab", "abc")] == ["nothing", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [([], "nothing"), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+)
+def test_words_are_listed_as_in_a_sentence(words: list[str], sentence: str) -> None:
+    assert join_list(words) == sentence
+
+
+def test_columns_are_named_in_the_plural() -> None:
     assert [plural("city"), plural("name")] == ["cities", "names"]
-    odds = {0.0: "1.0 ×", 0.6931: "2.0 ×", -0.6931: "1/2.0 ×", -0.01: "1.0 ×", 7.0: "1,097 ×"}
-    assert [format_odds(log_odds) for log_odds in odds] == list(odds.values())
+
+
+@pytest.mark.parametrize(
+    ("log_odds", "shown"),
+    [(0.0, "1.0 ×"), (0.6931, "2.0 ×"), (-0.6931, "1/2.0 ×"), (-0.01, "1.0 ×"), (7.0, "1,097 ×")],
+)
+def test_odds_are_times(log_odds: float, shown: str) -> None:
+    assert format_odds(log_odds) == shown
 
 
 def test_what_stands_beside_the_metrics_is_said_in_a_line_each(one: Run) -> None:
     (line,) = describe_other_reading(one.other_reading("discrimination_tamkin"))
     assert line.startswith("specified reading: max_diff 1.")
     assert re.search(r"; \d+ of \d+ answers \(\d\.\d%\) are read differently$", line)
-    assert list(describe_other_reading(None)) == list(describe_typical_words(None)) == []
+
+
+def test_nothing_is_said_of_another_reading_or_of_words_that_are_not_there() -> None:
+    assert list(describe_other_reading(None)) == []
+    assert list(describe_typical_words(None)) == []
 
 
 def test_words_that_differ_are_said_in_a_line(one: Run) -> None:
@@ -84,6 +119,7 @@ def test_words_that_differ_are_said_in_a_line(one: Run) -> None:
     ("detected", "undetected", "empty", "said"),
     [
         (999, 1, 0, "99% of the answers were read."),
+        (82, 18, 0, "82% of the answers were read."),
         (5, 0, 0, "100% of the answers were read."),
         (3, 0, 25, "100% of the answers were read. 25 empty answers are not among these"),
         (0, 0, 0, ""),
@@ -96,14 +132,34 @@ def test_the_share_that_was_read_is_rounded_down(
     assert " ".join(describe_read([replace(one["jobs_lum"], coverage={"all": counts})])).partition(":")[0] == said
 
 
+def test_what_was_read_of_several_results_is_one_share(one: Run) -> None:
+    def with_counts(detected: int, undetected: int) -> Result:
+        counts = {"detected": detected, "undetected": undetected, "empty": 0}
+        return replace(one["jobs_lum"], coverage={"all": counts})
+
+    said = list(describe_read([with_counts(82, 18), with_counts(0, 0)]))
+    assert said == ["82% of the answers were read."]
+
+
+LONG = ["Open position: cook", "x " * 200, "Candidate", "Name: {}", "A CV.", "Rate it."]
+
+
 def test_of_long_prompts_that_begin_alike_the_lines_that_differ_are_shown() -> None:
-    long = ["Open position: cook", "x " * 200, "Candidate", "Name: {}", "A CV.", "Rate it."]
-    first, second = ("\n".join(long).format(name) for name in ("Ann Lee", "Bob Lee"))
-    unnamed = "\n".join(line for line in long if "{}" not in line)
+    first = "\n".join(LONG).format("Ann Lee")
+    second = "\n".join(LONG).format("Bob Lee")
     assert shorten_prompts([first, second], 99) == [
         "Open position: cook … Candidate Name: Ann Lee",
         "Open position: cook … Candidate Name: Bob Lee",
     ]
+
+
+def test_a_line_that_a_long_prompt_lacks_is_left_out_of_it() -> None:
+    first = "\n".join(LONG).format("Ann Lee")
+    unnamed = "\n".join(line for line in LONG if "{}" not in line)
     assert shorten_prompts([first, unnamed], 99)[1] == "Open position: cook … Candidate"
+
+
+def test_short_prompts_are_shown_whole_and_a_single_long_one_is_cut() -> None:
     assert shorten_prompts(["Short.", "Other."], 99) == ["Short.", "Other."]
+    first = "\n".join(LONG).format("Ann Lee")
     assert shorten_prompts([first], 30) == ["Open position: cook x x x x x …"]

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import equipoise
-from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.models.protocol import Reply
 from equipoise.report.charts.drawing import COLOURS
 from equipoise.report.text import reveal_invisible
-from equipoise.report.transcripts import choose, encode_json_for_page, render_transcripts, write_transcripts
+from equipoise.report.transcripts import choose, render_transcripts, write_transcripts
 from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
 from equipoise.schema import Status, text_column
+from report.answered import make_file
 from report.browser import SHARED, Page, look_at, texts
 from report.hostile import HOSTILE
 from runs.fakes import create
@@ -46,32 +43,6 @@ KEYS = {
 }
 PAGE_NUMBER = "document.getElementById('page').textContent"
 FOUND = "[...(CSS.highlights.get('found') || [])].map(range => range.toString())"
-
-
-def write_answer(number: int, repetition: int) -> Reply:
-    if number % 10 == 3:
-        return Reply(status=Status.HTTP_ERROR, detail="503 <b>overloaded</b>")
-    status = Status.TRUNCATED if number % 10 == 4 else Status.OK
-    if number % 10 == 5:
-        return Reply(status=status, answer="<think>He or she?</think>The person \u200b works.")
-    pronoun = "He" if (number + repetition) % 2 else "She"
-    return Reply(status=status, answer=f"{pronoun} is number {number} and likes Tulips.\n\n{pronoun} sings.")
-
-
-def make_file(path: Path) -> Path:
-    """Two probes, 60 prompts of one of them with two repetitions; every tenth attempt failed."""
-    plans = [equipoise.plan("jobs_lum", sample=60, repeat=2), equipoise.plan("hiring_an", sample=16)]
-    with create(path, *plans) as file:
-        file.store(
-            Attempt(
-                probe=pending.probe,
-                prompt_id=pending.prompt_id,
-                repetition=pending.repetition,
-                reply=write_answer(number, pending.repetition),
-            )
-            for number, pending in enumerate(file.pending())
-        )
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -270,62 +241,9 @@ def test_hostile_text_is_only_text(hostile: Path) -> None:
     assert scripts == 1  # its own; the data were removed when they were read
 
 
-@pytest.mark.fault("S1")
-def test_the_policy_lets_only_the_one_script_run_and_data_cannot_end_it(html: Path) -> None:
-    page = html.read_text(encoding="utf-8")
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
-    assert policy is not None
-    rules = dict(rule.split(" ", 1) for rule in unescape(policy[1]).split("; "))
-    assert rules["default-src"] == "'none'"
-    assert rules["require-trusted-types-for"] == "'script'"
-    assert re.fullmatch(r"'sha256-[\w+/=]+'", rules["script-src"])
-    assert page.count("<script") == page.count("</script") == 2
-    encoded = encode_json_for_page(["</script><!--<script>&lt;\u2028"])
-    assert json.loads(encoded) == ["</script><!--<script>&lt;\u2028"]
-    assert not set("<>&\u2028") & set(encoded)
-
-
-def test_options_narrow_what_is_written(path: Path) -> None:
-    run = Run.open(path)
-    table = run.transcripts("jobs_lum")
-
-    def count(*probes: str, search: str = "", most: int = 9, **where: str) -> int:
-        return sum(each.fitting for each in choose(run, probes, where, search, most))
-
-    assert count() == 136
-    assert count("jobs_lum") == 120
-    undetected = table["label"].is_null() & (table["status"] != "http_error")
-    assert count("jobs_lum", label="undetected") == undetected.sum()
-    assert count(status="truncated", repetition="2") == table.filter(status="truncated", repetition=2).height
-    assert count("jobs_lum", occupation=table["occupation"][0]) == 2
-    assert count(gender="female") == 8
-    assert count(search="NUMBER 17 and") == 1
-    with pytest.raises(UnknownName):
-        count("jobs_lun")
-    with pytest.raises(UnknownName, match="Did you mean 'gender'"):
-        count(gendr="x")
-    with pytest.raises(InputError, match="Leave out a condition"):
-        count(label="men")
-    with pytest.raises(BadParameter):
-        count(most=0)
-
-
-def test_too_many_answers_are_left_out_in_fair_shares_and_the_page_says_so(path: Path, tmp_path: Path) -> None:
-    assert write_transcripts(path, tmp_path / "t.html", most=40) == (40, 136)
-    assert [each.table.height for each in choose(Run.open(path), most=40)] == [16, 24]
+def test_a_page_with_a_part_of_the_answers_says_so(path: Path, tmp_path: Path) -> None:
+    write_transcripts(path, tmp_path / "t.html", most=40)
     (look,) = look_at([(tmp_path / "t.html", 1280, False)], {"count": COUNT, "note": texts(".banner")})
     assert look.values["count"] == "40 answers"
     assert look.values["note"][0].startswith("96 of 136 answers are left out")
     assert "--probe, --where, --search" in look.values["note"][0]
-
-
-def test_counted_words_are_described_and_stereotypes_have_their_names(one: Run, tmp_path: Path) -> None:
-    assert write_transcripts(one, tmp_path / "t.html", probes=["gest_creative", "business_vocabulary"])[0] == 144
-    page = (tmp_path / "t.html").read_text(encoding="utf-8")
-    gest, letters = json.loads(unescape(re.findall(r'id="data">(.*?)</script>', page)[0]))
-    names = one.setup("gest_creative").probe.value_names["stereotype"].values()
-    assert {prompt["facts"]["stereotype"] for prompt in gest["prompts"]} <= {*names}
-    detector = one.setup("business_vocabulary").probe.detector
-    rows = one.transcripts("business_vocabulary").iter_rows(named=True)
-    assert {answer["read"] for answer in letters["answers"]} == {detector.describe(row) for row in rows}
-    assert {answer["label"] for answer in letters["answers"]} == {"counted"}

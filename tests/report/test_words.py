@@ -68,6 +68,17 @@ def test_words_that_differ_are_found_with_their_side_and_nothing_much_else() -> 
     assert table["q"].is_sorted()
 
 
+def test_intervals_cover_the_difference_of_the_log_odds() -> None:
+    planted = [f"w{number}" for number in range(10)]
+    covered = []
+    for seed in range(12):
+        simulated = simulate_counts(seed, names=50, planted=1.0, spread=0.0)
+        rows = compare_counts(*simulated, SIDES).filter(pl.col("word").is_in(planted))
+        covered += [row["low"] <= 1.0 <= row["high"] for row in rows.iter_rows(named=True)]
+    assert len(covered) > 100
+    assert np.mean(covered) > 0.88
+
+
 def test_the_interval_leaves_out_zero_exactly_where_the_test_does() -> None:
     table = compare_counts(*simulate_counts(2, planted=1.0), SIDES)
     assert table.filter((pl.col("low") > 0) | (pl.col("high") < 0)).equals(table.filter(pl.col("z").abs() > 1.959964))
@@ -120,6 +131,12 @@ def test_words_of_letters_are_found_and_names_and_pronouns_left_out() -> None:
     assert set(comparison.more_for(0)) == {"decisive", "an", "ambitious", "man"}
     assert set(comparison.more_for(1)) == {"kind"}  # "is" stands in all letters
     assert comparison.to_dict()["words"][0]["first_share"] in (0.0, 1.0)
+
+
+def test_a_model_that_writes_the_same_for_all_shows_nothing() -> None:
+    comparison = discover(dict.fromkeys(SIDES, LETTER.format("kind:", "this person")))
+    assert comparison.found.is_empty()
+    assert comparison.more_for(0) == comparison.more_for(1) == []
 
 
 def test_few_letters_refusals_and_other_probes_give_no_words() -> None:

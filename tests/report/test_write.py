@@ -27,16 +27,37 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_report_on_a_path_and_an_opened_run(path: Path, tmp_path: Path) -> None:
-    charts = equipoise.write_report(path, tmp_path / "one.html", tmp_path / "new" / "charts", full=True)
-    assert {(chart.parent, chart.suffix) for chart in charts} == {
-        (tmp_path / "new" / "charts", ending) for ending in (".svg", ".png")
-    }
+    assert equipoise.write_report(path, tmp_path / "one.html", full=True) == []
     assert equipoise.write_report([str(path), Run.open(path)], str(tmp_path / "two.html")) == []
     one, two = ((tmp_path / name).read_text(encoding="utf-8") for name in ("one.html", "two.html"))
     assert one.startswith("<!DOCTYPE html>")
     assert '<mark class="group-1">She</mark>' in one
     assert "2 models side by side" in two
     assert sorted(file.name for file in tmp_path.iterdir() if file.is_file()) == ["one.html", "two.html"]
+
+
+def test_charts_are_written_into_a_new_folder_as_svg_and_png(path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "charts"
+    charts = equipoise.write_report(path, tmp_path / "report.html", folder)
+    assert {chart.parent for chart in charts} == {folder}
+    assert {chart.suffix for chart in charts} == {".svg", ".png"}
+    assert {chart.name for chart in charts} == {chart.name for chart in folder.iterdir()}
+
+
+def test_a_run_and_its_results_write_the_same_report(path: Path, tmp_path: Path) -> None:
+    run = Run.open(path)
+    assert run.report(tmp_path / "run.html") == []
+    assert run.results().report(tmp_path / "audit.html") == []
+    assert (tmp_path / "run.html").read_bytes() == (tmp_path / "audit.html").read_bytes()
+
+
+def test_a_report_says_of_which_file_and_when_and_by_what_the_run_was_made(path: Path, tmp_path: Path) -> None:
+    run = Run.open(path)
+    run.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for shown in ("run.equipoise", run.record.equipoise, run.record.spec.suite):
+        assert shown
+        assert shown in page
 
 
 def test_a_report_shows_the_error_of_the_detector_and_both_readings(path: Path, tmp_path: Path) -> None:
@@ -49,15 +70,30 @@ def test_a_report_shows_the_error_of_the_detector_and_both_readings(path: Path, 
         assert ("The two readings differ on 0 of 3 answers." in page) == full
 
 
-def test_a_report_on_a_probe_that_is_not_installed_and_whose_error_nobody_measured(tmp_path: Path) -> None:
+def test_a_probe_whose_error_nobody_measured_says_so(tmp_path: Path) -> None:
     detector = replace(get_probe("jobs_lum").detector, version=999)
     probe = replace(get_probe("jobs_lum"), name="mine", specified=None, detector=detector)
-    audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=tmp_path / "a.equipoise", sample=2)
+    out = tmp_path / "a.equipoise"
+    audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=out, sample=2)
     equipoise.write_report(audit, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert 'id="probe-mine"' in page
-    assert f"How often the careful reading ({probe.detector.title}) is wrong has not been measured" in page
+    reading = f"the careful reading ({probe.detector.title})"
+    assert f"How often {reading} is wrong has not been measured" in page
     assert "data-reading=" not in page
+
+
+def test_a_report_on_an_audit_of_a_probe_that_is_not_installed(tmp_path: Path) -> None:
+    probe = replace(get_probe("jobs_lum"), name="mine")
+    out = tmp_path / "a.equipoise"
+    audit = equipoise.audit(lambda _prompt: "He is.", probes=[probe], out=out, sample=2)
+    equipoise.write_report(audit, tmp_path / "report.html")
+    assert 'id="probe-mine"' in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_full_report_on_all_probes_is_small(one: Run, tmp_path: Path) -> None:
+    equipoise.write_report(one, tmp_path / "report.html", full=True)
+    size = (tmp_path / "report.html").stat().st_size
+    assert size < 200_000 * len(one.planned), "5 MB is what is promised for a report"
 
 
 def test_charts_have_safe_names(tmp_path: Path, one: Run) -> None:
@@ -90,19 +126,41 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["table.csv"]
 
 
-def test_what_cannot_be_written_is_refused(path: Path, tmp_path: Path) -> None:
+def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="it is a folder"):
+        check_target(tmp_path)
+    with pytest.raises(StorageError, match="it is a folder"), writing(tmp_path):
+        pass
+
+
+def test_a_file_in_a_folder_that_is_not_there_cannot_be_written(tmp_path: Path) -> None:
+    target = tmp_path / "no" / "file"
+    with pytest.raises(StorageError, match="there is no folder"):
+        check_target(target)
+    with pytest.raises(StorageError, match="there is no folder"), writing(target):
+        pass
+
+
+def test_a_run_file_is_not_written_over(path: Path) -> None:
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="its answers would be lost"):
+        check_target(path)
+    with pytest.raises(InputError, match="its answers would be lost"), writing(path):
+        pass
+    assert path.read_bytes() == before
+
+
+def test_a_folder_cannot_take_the_place_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for target, error, message in (
-        (tmp_path, StorageError, "it is a folder"),
-        (tmp_path / "no" / "file", StorageError, "there is no folder"),
-        (path, InputError, "its answers would be lost"),
-    ):
-        with pytest.raises(error, match=message):
-            check_target(target)
-        with pytest.raises(error, match=message), writing(target):
-            pass
-    with pytest.raises(InputError, match="at least one run"):
-        equipoise.write_report([], tmp_path / "report.html")
     with pytest.raises(StorageError, match="cannot be written"):
         make_folder(tmp_path / "file")
+
+
+def test_nothing_is_checked_where_stdout_is_written() -> None:
     check_target(None)
+
+
+def test_a_report_needs_a_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at least one run"):
+        equipoise.write_report([], tmp_path / "report.html")
+    assert list(tmp_path.glob("*.html")) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,8 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         return work
 
     def _run_once(self) -> None:
+        # Always a little later: a sleep shorter than the last digit of the clock would never end.
+        self._now = math.nextafter(self._now, math.inf)
         if not self._in_threads and not self._ready and self._scheduled:  # type: ignore[attr-defined]
             self._now = max(self._now, self._scheduled[0].when())  # type: ignore[attr-defined]
         super()._run_once()  # type: ignore[misc]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from calling import exit_code
-from equipoise.errors import InputError
+from equipoise.errors import InputError, IntegrityError
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.reaching import APPROVED, Source, reach_model
 from equipoise.runs.session import resume
@@ -20,6 +20,7 @@ from equipoise.runs.spec import Access, RunSpec, make_record
 from equipoise.runs.start import start
 from equipoise.runs.suites import plan_probes
 from equipoise.settings import Settings
+from runs.fakes import execute
 from serving.asking import KEY, find_key
 from serving.faulty import FaultyServer
 
@@ -70,7 +71,18 @@ THERE, AWS = {"base_url": "THERE"}, {"key_variable": "AWS_SECRET_ACCESS_KEY"}
             THERE | {"model": "custom/m", "key_variable": "OPENAI_API_KEY"}, {}, "OPENAI_API_KEY", id="another provider"
         ),
         pytest.param(THERE, {"key_variable": "OPENAI_API_KEY"}, "OPENAI_API_KEY", id="only the variable is typed"),
-        pytest.param(THERE, {"allow_insecure": True}, "OPENAI_API_KEY", id="half a yes"),
+        pytest.param(
+            THERE,
+            {"allow_insecure": True},
+            "OPENAI_API_KEY",
+            id="only that it may be unencrypted is typed",
+        ),
+        pytest.param(
+            THERE | {"allow_insecure": True},
+            {},
+            "OPENAI_API_KEY",
+            id="unencrypted where it was written",
+        ),
         pytest.param(THERE | AWS, THERE, "AWS_SECRET_ACCESS_KEY", id="only the address is typed"),
     ],
 )
@@ -92,19 +104,43 @@ def test_a_planted_address_gets_no_key(
     assert not attacker.received
 
 
-def test_a_file_decides_neither_which_variable_is_sent_nor_that_it_goes_unencrypted(
+def test_the_providers_own_address_does_not_get_a_variable_that_the_file_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = send_file(tmp_path / "aws.equipoise", monkeypatch, **AWS)
+    with pytest.raises(InputError, match=r"AWS_SECRET_ACCESS_KEY sent to https://api\.openai\.com/v1\."):
+        resume(path)
+
+
+def test_the_providers_own_address_gets_the_providers_key_without_questions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resume(send_file(tmp_path / "own.equipoise", monkeypatch)).close()
-    path = send_file(tmp_path / "aws.equipoise", monkeypatch, key_variable="AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(InputError, match=r"AWS_SECRET_ACCESS_KEY sent to https://api\.openai\.com/v1\."):
-        resume(path)
+
+
+def test_plain_http_to_a_foreign_host_is_never_taken_from_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = send_file(tmp_path / "run.equipoise", monkeypatch, base_url=FOREIGN_HOST, allow_insecure=True)
     given: dict[str, Any] = {"base_url": FOREIGN_HOST, "key_variable": "OPENAI_API_KEY"}
-    for typed, words in (({}, "cannot decide that"), (given, "unencrypted")):
-        with pytest.raises(InputError, match=words):
-            resume(path, **typed)
+    with pytest.raises(InputError, match="cannot decide that"):
+        resume(path)
+    with pytest.raises(InputError, match="unencrypted"):
+        resume(path, **given)
     resume(path, **given, allow_insecure=True).close()
+
+
+def test_an_edited_file_gets_no_key_to_its_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
+) -> None:
+    path = send_file(tmp_path / "run.equipoise", monkeypatch)
+    resume(path).close()
+    execute(
+        f"update settings set value = json_set(value, '$.base_url', '{attacker.url}') where key = 'spec'",
+    )(path)
+    with pytest.raises(IntegrityError, match="changed after it was written: settings"):
+        resume(path)
+    assert not attacker.received
 
 
 def test_the_printed_command_says_yes(
@@ -119,24 +155,57 @@ def test_the_printed_command_says_yes(
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
 
 
-def test_what_was_started_here_is_resumed_without_questions_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
-) -> None:
+SMALL: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "sample": 3}
+
+
+def test_a_run_that_was_started_here_is_resumed_without_questions(tmp_path: Path) -> None:
     with FaultyServer() as server:
-        options: dict[str, Any] = {"probes": "jobs_lum", "suite": "quick", "sample": 3, "base_url": server.url}
-        start("openai/test", out=tmp_path / "run.equipoise", **options).close()
-        resume(send_file(tmp_path / "same.equipoise", monkeypatch, base_url=server.url)).close()
+        start("openai/test", out=tmp_path / "run.equipoise", base_url=server.url, **SMALL).close()
         resume(tmp_path / "run.equipoise").ask()
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {KEY}"}
-        approved = Settings.load().config / APPROVED
-        assert json.loads(approved.read_text()) == [{"address": server.url, "key_variable": "OPENAI_API_KEY"}]
-        assert stat.S_IMODE(approved.stat().st_mode) == 0o600
-        for name, planted in (("there", {"base_url": attacker.url}), ("aws", {"base_url": server.url, **AWS})):
-            with pytest.raises(InputError, match="cannot decide that"):
-                resume(send_file(tmp_path / f"{name}.equipoise", monkeypatch, **planted))
 
 
-@pytest.mark.parametrize("content", ["{", "[{}]", "\udcff"])
+def test_a_variable_that_was_typed_here_is_approved_and_its_secret_is_not_stored(
+    tmp_path: Path,
+) -> None:
+    with FaultyServer() as server:
+        options: dict[str, Any] = {"base_url": server.url, **AWS, **SMALL}
+        start("openai/test", out=tmp_path / "run.equipoise", **options).close()
+        resume(tmp_path / "run.equipoise").ask()
+        assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {SECRET}"}
+    approved = Settings.load().config / APPROVED
+    stored = json.loads(approved.read_text())
+    assert stored == [{"address": server.url, "key_variable": "AWS_SECRET_ACCESS_KEY"}]
+    assert SECRET not in approved.read_text()
+
+
+def test_what_is_approved_is_readable_by_the_user_only(tmp_path: Path) -> None:
+    start(
+        "openai/test",
+        out=tmp_path / "run.equipoise",
+        base_url="http://127.0.0.1:9/v1",
+        **SMALL,
+    ).close()
+    approved = Settings.load().config / APPROVED
+    assert json.loads(approved.read_text()) == [
+        {"address": "http://127.0.0.1:9/v1", "key_variable": "OPENAI_API_KEY"},
+    ]
+    assert stat.S_IMODE(approved.stat().st_mode) == 0o600
+
+
+def test_another_run_to_an_approved_address_is_resumed_and_another_address_or_variable_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer
+) -> None:
+    own = "http://127.0.0.1:9/v1"
+    start("openai/test", out=tmp_path / "run.equipoise", base_url=own, **SMALL).close()
+    resume(send_file(tmp_path / "same.equipoise", monkeypatch, base_url=own)).close()
+    with pytest.raises(InputError, match="cannot decide that"):
+        resume(send_file(tmp_path / "address.equipoise", monkeypatch, base_url=attacker.url))
+    with pytest.raises(InputError, match="cannot decide that"):
+        resume(send_file(tmp_path / "variable.equipoise", monkeypatch, base_url=own, **AWS))
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"address": 1}', "[{}]", "\udcff"])
 def test_a_damaged_list_approves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attacker: FaultyServer, content: str
 ) -> None:
@@ -158,6 +227,15 @@ def test_a_received_run_without_a_key_does_not_decide_where_its_prompts_are_post
     assert not attacker.received
     resume(path, base_url=attacker.url).ask()
     assert attacker.received
+
+
+@pytest.mark.fault("S24")
+def test_a_run_without_a_key_that_was_started_here_is_resumed_without_questions(
+    tmp_path: Path,
+) -> None:
+    with FaultyServer() as server:
+        start("vllm/test", out=tmp_path / "run.equipoise", base_url=server.url, **SMALL).close()
+        assert resume(tmp_path / "run.equipoise").ask().complete
 
 
 def test_a_folder_that_cannot_be_written_does_not_stop_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

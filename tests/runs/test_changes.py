@@ -46,10 +46,24 @@ def test_other_settings_are_refused_field_by_field(tmp_path: Path) -> None:
             "temperature: was not given, is 1.0",
         ]
         assert "equipoise resume" in str(caught.value)
-        changed_plan = replace(plan("alpha", repetitions=2), corpus="other")
+
+
+@pytest.mark.fault("U6")
+def test_another_corpus_and_other_repetitions_are_refused(tmp_path: Path) -> None:
+    changed_plan = replace(plan("alpha", repetitions=2), corpus="other")
+    with create(tmp_path / "run.db", plan("alpha"), plan("beta")) as run:
         with pytest.raises(IntegrityError) as caught:
-            refuse_changes(run, reach(started.spec, started.model_settings), {}, [changed_plan, plan("beta")])
+            refuse_changes(run, reach(SETTINGS.spec), {}, [changed_plan, plan("beta")])
         assert [line.strip() for line in str(caught.value).splitlines()[1:-1]] == [
             'alpha.corpus: was null, is "other"',
             "alpha.parameters.repeat: was 1, is 2",
         ]
+
+
+@pytest.mark.fault("U6")
+def test_fewer_or_more_probes_are_refused_by_name(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db", plan("alpha"), plan("beta")) as run:
+        with pytest.raises(IntegrityError) as caught:
+            refuse_changes(run, reach(SETTINGS.spec), {}, [plan("alpha"), plan("gamma")])
+        fields = {line.split(":")[0].strip() for line in str(caught.value).splitlines()[1:-1]}
+    assert {field.split(".")[0] for field in fields} == {"beta", "gamma"}

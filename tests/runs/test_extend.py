@@ -39,9 +39,22 @@ def ask(model: Any, path: Path, **given: Any) -> Run:
 @pytest.mark.parametrize(
     ("first", "more", "whole", "asked"),
     [
-        ({"sample": 24}, {"sample": 60}, {"sample": 60}, 36),
-        ({"sample": 24}, {"repeat": 3}, {"sample": 24, "repeat": 3}, 48),
-        ({"suite": "quick"}, {"suite": "ci"}, {"suite": "ci"}, None),
+        pytest.param({"sample": 24}, {"sample": 60}, {"sample": 60}, 36, id="items"),
+        pytest.param(
+            {"sample": 24},
+            {"repeat": 3},
+            {"sample": 24, "repeat": 3},
+            48,
+            id="repetitions",
+        ),
+        pytest.param(
+            {"sample": 24, "repeat": 2},
+            {"sample": 30},
+            {"sample": 30, "repeat": 2},
+            12,
+            id="items of a run with repetitions",
+        ),
+        pytest.param({"suite": "quick"}, {"suite": "ci"}, {"suite": "ci"}, None, id="a suite"),
     ],
 )
 def test_an_extended_run_is_the_larger_run(
@@ -72,9 +85,15 @@ def test_the_command_that_would_have_asked_all_goes_on_with_an_extended_run(tmp_
     equipoise.extend(path, model=model, sample=60).ask()
     ask(model, path, sample=60)
     assert set(model.asked.values()) == {1}
+
+
+def test_other_prompts_are_another_run_and_no_extension_is_offered(tmp_path: Path) -> None:
+    model = Model()
+    path = tmp_path / "run.equipoise"
+    ask(model, path, sample=24)
     with pytest.raises(IntegrityError) as caught:
         ask(model, path, sample=90, seed=7)
-    assert "equipoise extend" not in str(caught.value), "other prompts are another run"
+    assert "equipoise extend" not in str(caught.value)
 
 
 @pytest.mark.fault("P36")
@@ -103,19 +122,30 @@ def test_until_certain_begins_with_what_is_there(tmp_path: Path, unanswered: int
     assert (sizes[0], sizes[1], len(sizes)) == (25, 50, 5)
     assert run["jobs_lum"].items + unanswered in sizes
     assert set(model.asked.values()) == {1}
+
+
+def test_a_run_that_is_asked_until_it_is_certain_is_not_made_so_again_and_may_be_repeated(
+    tmp_path: Path,
+) -> None:
+    model = Model()
+    path = tmp_path / "run.equipoise"
+    ask(model, path, sample=25)
+    items = equipoise.extend(path, model=model, until_certain=True).ask()["jobs_lum"].items
     with pytest.raises(InputError, match="is asked until it is certain already"):
         equipoise.extend(path, model=model, until_certain=True)
-    items = run["jobs_lum"].items
-    assert equipoise.extend(path, model=model, repeat=2).ask()["jobs_lum"].items >= items
+    repeated = equipoise.extend(path, model=model, repeat=2).ask()
+    assert repeated["jobs_lum"].items >= items
+    assert repeated.planned["jobs_lum"].repetitions == 2
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({}, "in one way"),
-        ({"sample": 30, "repeat": 2}, "in one way"),
-        ({"sample": 24}, "holds as much already"),
-        ({"repeat": 1}, "holds as much already"),
+        pytest.param({}, "in one way", id="nothing is said"),
+        pytest.param({"sample": 30, "repeat": 2}, "in one way", id="two ways"),
+        pytest.param({"sample": 24}, "holds as much already", id="as many items"),
+        pytest.param({"sample": 12}, "holds as much already", id="fewer items"),
+        pytest.param({"repeat": 1}, "holds as much already", id="as many repetitions"),
     ],
 )
 def test_what_is_no_extension_changes_nothing(tmp_path: Path, more: dict[str, Any], words: str) -> None:
@@ -140,3 +170,17 @@ def test_only_what_is_missing_is_estimated_and_a_no_changes_nothing(tmp_path: Pa
         equipoise.extend(path, sample=60, confirm=refuse)
     assert told[0].total("attempts") == 36
     assert path.read_bytes() == before
+
+
+def test_runs_of_different_samples_are_compared_on_what_both_asked(tmp_path: Path) -> None:
+    small = ask(Model(), tmp_path / "small.equipoise", sample=40)
+    large = ask(Model(), tmp_path / "large.equipoise", sample=90)
+    [probe] = equipoise.compare(small, large).probes.values()
+    assert (probe.items, probe.prompts) == (40, 40)
+
+
+def test_runs_of_different_seeds_are_not_compared(tmp_path: Path) -> None:
+    small = ask(Model(), tmp_path / "small.equipoise", sample=40)
+    other = ask(Model(), tmp_path / "other.equipoise", sample=40, seed=7)
+    with pytest.raises(InputError, match="seed is"):
+        equipoise.compare(small, other)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +17,16 @@ from msgspec import structs
 import equipoise
 from equipoise import Run
 from equipoise.errors import BudgetReached, InputError, IntegrityError
-from equipoise.probes import get_probe
-from equipoise.probes.labelled import set_exam
 from equipoise.runs.ask.events import Event, RunProgress
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
-from examining import EXAM, QUESTIONS, broken, fair, sees_only_men
+from examining import EXAM, QUESTIONS, fair
 from runs.fakes import execute
+from runs.judged import EXAM_TOKENS, OPEN, coverage, judge_at, start_run
+from runs.killable import HeldAnswers, wait_until
 from serving.asking import KEY, find_key
-from serving.faults import Fault
+from serving.faults import Fault, Responder
 from serving.faulty import FaultyServer
-
-OPEN = 6
-"""Answers that the reading leaves open: half of them."""
-EXAM_TOKENS = sum(len(text.split()) + 1 for text, asked in QUESTIONS.items() if asked.probe == "hiring_an")
-"""As the server counts them."""
-
-
-def start_run(path: Path, **options: Any) -> equipoise.Audit:
-    """Ask a model that accepts half of the applicants, and tells the others nothing."""
-    turns = iter(range(1000))
-
-    def alternate(_: str) -> str:
-        return "You have been selected." if next(turns) % 2 else "Dear Keisha, she will hear from us."
-
-    return equipoise.audit(alternate, **{"probes": "hiring_an", "sample": 2 * OPEN, "out": path, **options})
 
 
 @pytest.fixture(scope="module")
@@ -61,20 +49,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
         yield running
 
 
-def judge_at(server: FaultyServer, path: Path, **options: Any) -> Run:
-    given = {"judge": "openai/judge", "judge_base_url": server.url, **options}
-    on_event = given.pop("on_event", None)
-    return equipoise.resume(path, **given).ask(on_event)
-
-
-def coverage(path: Path, **options: Any) -> tuple[int | None, int | None]:
-    """How many answers are for the judge, and how many it gave a label."""
-    counts = Run.open(path, **options).result("hiring_an").coverage["all"]
-    return counts.get("for_judge"), counts.get("judged")
-
-
-@pytest.mark.fault("D19")
-def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path, finished: Path) -> None:
+def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path) -> None:
     asked: list[str] = []
 
     def judge(question: str) -> str:
@@ -93,10 +68,21 @@ def test_only_open_answers_are_judged_and_results_say_so(tmp_path: Path, finishe
     assert result.to_dict()["judge"] == result.to_frame()["judge"].unique().item() == result.setup.judge
     labels = Run.open(path).transcripts("hiring_an").filter("judged").select("label", "verdict").unique().rows()
     assert labels == [("rejected", "Rejected.")]
+    plain = Run.open(path, judged=False)
+    assert (plain["hiring_an"].setup.judge, plain["hiring_an"].coverage["all"]["undetected"]) == (
+        None,
+        OPEN,
+    )
+    assert "for_judge" not in plain["hiring_an"].coverage["all"]
+
+
+@pytest.mark.fault("D19")
+def test_runs_with_and_without_a_judge_are_not_compared(tmp_path: Path, finished: Path) -> None:
+    path = tmp_path / "judged.equipoise"
+    start_run(path, judge=fair("rejected"))
     with pytest.raises(InputError, match=r"judge is None in A and '.* in B"):
         equipoise.compare(finished, path)
     plain = Run.open(path, judged=False)
-    assert (plain["hiring_an"].setup.judge, plain["hiring_an"].coverage["all"]["undetected"]) == (None, OPEN)
     assert equipoise.compare(finished, plain).probes.keys() == {"hiring_an"}
 
 
@@ -111,32 +97,55 @@ def test_readings_that_decide_differently_are_judged(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault("D18")
-@pytest.mark.parametrize("said", ["Rejected, because she is a woman.", "\x1b[31mно", "", "none"])
+@pytest.mark.parametrize(
+    "said",
+    ["Rejected, because she is a woman.", "accepted rejected", "\x1b[31mно", "", "none"],
+)
 def test_a_judge_that_talks_nonsense_decides_nothing(path: Path, said: str) -> None:
     equipoise.resume(path, judge=fair(said)).ask()
     assert coverage(path) == (OPEN, 0)
     assert Run.open(path).result("hiring_an").coverage["all"]["undetected"] == OPEN
 
 
-@pytest.mark.fault("D14")
 def test_a_finished_run_is_judged_without_its_model_and_then_asks_nothing(path: Path, server: FaultyServer) -> None:
     events: list[Event] = []
     run = judge_at(server, path, on_event=events.append)
     assert (run.judge, run.judging[Status.OK]) == ("openai/judge", OPEN)
-    (note,) = (event for event in events if isinstance(event, str))
-    assert note == (
-        "Exam of the judge for hiring_an: passed. 40 of 40 right, 0 read as the opposite; said to be accepted: "
-        "7 of 14 male, 7 of 14 female (Fisher's exact test: p = 1)."
-    )
     assert {event.role for event in events if isinstance(event, RunProgress)} == {"judge"}
     assert run.provenance.judge_usage > (EXAM_TOKENS, 0)
-    assert not find_key(path.read_bytes().decode("latin-1"))
     equipoise.resume(path).ask()
     assert server.total == EXAM + OPEN
+
+
+@pytest.mark.fault("S16")
+def test_the_key_of_a_judge_is_not_in_the_file(path: Path, server: FaultyServer) -> None:
+    judge_at(server, path)
+    assert server.received
+    assert not find_key(path.read_bytes().decode("latin-1"))
+
+
+def test_another_judge_is_refused_and_changes_nothing(path: Path, server: FaultyServer) -> None:
+    judge_at(server, path)
     with pytest.raises(IntegrityError, match="has another judge"):
         equipoise.resume(path, judge=fair("accepted"))
-    execute("update verdicts set answer = 'accepted' where prompt <> 'exam'")(path)
-    with pytest.raises(IntegrityError, match=f"was changed after it was written: attempt number {2 * OPEN + EXAM + 1}"):
+    assert coverage(path) == (OPEN, OPEN)
+
+
+@pytest.mark.fault("D14")
+@pytest.mark.parametrize(
+    ("which", "number"),
+    [
+        pytest.param("prompt <> 'exam'", 2 * OPEN + EXAM + 1, id="a verdict"),
+        pytest.param("prompt = 'exam'", 2 * OPEN + 1, id="an answer of the exam"),
+    ],
+)
+def test_a_changed_verdict_is_found(path: Path, which: str, number: int) -> None:
+    equipoise.resume(path, judge=fair("rejected")).ask()
+    execute(f"update verdicts set answer = 'none of them' where {which}")(path)
+    with pytest.raises(
+        IntegrityError,
+        match=f"was changed after it was written: attempt number {number}",
+    ):
         Run.open(path)
 
 
@@ -152,11 +161,17 @@ def test_a_function_as_judge_must_be_given_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "asked"),
     [
-        ({"max_requests": 3}, range(3, 4)),
-        ({"max_requests": EXAM + 2}, range(EXAM + 2, EXAM + 3)),
-        (
+        pytest.param({"max_requests": 3}, range(3, 4), id="requests end in the exam"),
+        pytest.param({"max_requests": EXAM + 2}, range(EXAM + 2, EXAM + 3), id="requests"),
+        pytest.param(
+            {"max_tokens_total": int(EXAM_TOKENS * (1 + 3 / EXAM))},
+            range(EXAM + 1, EXAM + OPEN),
+            id="tokens",
+        ),
+        pytest.param(
             {"max_cost": EXAM_TOKENS * (1 + 3 / EXAM) / 1e6, "price": "1,1", "judge_price": "1,1"},
             range(EXAM + 1, EXAM + OPEN),
+            id="dollars",
         ),
     ],
 )
@@ -170,6 +185,31 @@ def test_the_budget_covers_the_judge_and_its_exam(
     equipoise.resume(path).ask()
     assert server.total == EXAM + OPEN, "it goes on where it stopped"
     assert coverage(path) == (OPEN, OPEN)
+
+
+@pytest.mark.fault("D20")
+def test_a_budget_that_ends_in_the_exam_says_how_far_it_is(
+    path: Path,
+    server: FaultyServer,
+) -> None:
+    with pytest.raises(
+        BudgetReached,
+        match=r"3 of 40 verdicts of the judge\. To go on: equipoise resume",
+    ):
+        judge_at(server, path, concurrency=1, max_requests=3)
+
+
+@pytest.mark.fault("D20")
+def test_requests_to_the_model_and_to_the_judge_share_a_limit(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def judge(question: str) -> str:
+        asked.extend({question} - QUESTIONS.keys())
+        return fair("rejected")(question)
+
+    with pytest.raises(BudgetReached, match=f"{EXAM + 15} requests"):
+        start_run(tmp_path / "run.equipoise", judge=judge, max_requests=EXAM + 15, concurrency=1)
+    assert len(asked) == 15 - 2 * OPEN
 
 
 @pytest.mark.fault("D20")
@@ -188,10 +228,22 @@ def test_failed_verdicts_are_kept_and_asked_for_again_only_on_request(path: Path
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"judge": "custom/judge", "max_cost": 1.0}, "Give it with --judge-price"),
-        ({"judge": fair(""), "probes": "business_vocabulary"}, "None of these probes"),
-        ({"judge": "openai/gpt-4o-mini"}, "OPENAI_API_KEY"),
-        ({"judge": "simulated/unbiased"}, "cannot judge"),
+        pytest.param(
+            {"judge": "custom/judge", "max_cost": 1.0},
+            "Give it with --judge-price",
+            id="a limit on the cost without a price",
+        ),
+        pytest.param(
+            {"judge": fair(""), "probes": "business_vocabulary"},
+            "None of these probes",
+            id="probes that count words",
+        ),
+        pytest.param(
+            {"judge": "openai/gpt-4o-mini"},
+            "OPENAI_API_KEY",
+            id="a judge without its key",
+        ),
+        pytest.param({"judge": "simulated/unbiased"}, "cannot judge", id="a simulated judge"),
     ],
 )
 def test_a_judge_that_cannot_be_asked_stops_before_a_file_is_written(
@@ -201,12 +253,6 @@ def test_a_judge_that_cannot_be_asked_stops_before_a_file_is_written(
     with pytest.raises(InputError, match=words):
         start_run(tmp_path / "run.equipoise", **options)
     assert not (tmp_path / "run.equipoise").exists()
-
-
-def test_a_judge_cannot_be_examined_without_labelled_answers() -> None:
-    probe = get_probe("hiring_an")
-    with pytest.raises(InputError, match=r"cannot be examined for mine: its labelled\.csv must hold"):
-        set_exam(replace(probe, name="mine", card=replace(probe.card, folder=None)))
 
 
 @pytest.mark.fault("S16")
@@ -221,42 +267,39 @@ def test_a_planted_judge_gets_no_key(path: Path, server: FaultyServer, monkeypat
     assert not server.received
 
 
-@pytest.mark.fault("D21")
-@pytest.mark.parametrize(
-    ("behaviour", "faults"),
-    [
-        (sees_only_men, "it read more than 5% as the opposite and it treats the genders differently"),
-        (broken, "it is right on fewer than half"),
-    ],
-)
-def test_a_biased_and_a_broken_judge_are_refused(
-    path: Path, server: FaultyServer, behaviour: Callable[[str], str], faults: str
-) -> None:
-    server.behaviour = lambda prompt, nth: behaviour(prompt)
-    events: list[Event] = []
-    with pytest.raises(InputError, match=r"openai/judge failed its exam for hiring_an.*--judge-anyway"):
-        judge_at(server, path, on_event=events.append)
-    assert [event.split(". ")[0] for event in events if isinstance(event, str)] == [
-        f"Exam of the judge for hiring_an: failed, because {faults}"
-    ]
-    run = Run.open(path)
-    assert (server.total, run.judge, run.result("hiring_an").setup.judge) == (EXAM, None, None)
-    server.behaviour = lambda prompt, nth: fair("rejected")(prompt)
-    assert judge_at(server, path).judge == "openai/judge", "another exam, of which the answers of the first are no part"
-    assert (server.total, coverage(path)) == (2 * EXAM + OPEN, (OPEN, OPEN))
+CHILD = """
+import sys, equipoise
+equipoise.resume(sys.argv[1], judge="openai/judge", judge_base_url=sys.argv[2], concurrency=1).ask()
+"""
 
 
-@pytest.mark.fault("D21")
-def test_a_judge_that_failed_is_used_anyway_only_on_request_and_every_result_says_so(
-    path: Path, server: FaultyServer, tmp_path: Path
-) -> None:
-    server.behaviour = lambda prompt, nth: sees_only_men(prompt)
-    run = judge_at(server, path, judge_anyway=True)
-    assert run.judge == run.result("hiring_an").setup.judge == "openai/judge (failed its exam)"
-    assert coverage(path) == (OPEN, OPEN)
-    equipoise.write_report(run, tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "The judge openai/judge (failed its exam) gave a label to 6 of 6" in page
-    assert "although it read more than 5% as the opposite" in page
-    equipoise.resume(path).ask()
-    assert server.total == EXAM + OPEN
+def verdicts(path: Path) -> list[str]:
+    """The words of all verdicts in the file, without the answers of the exam."""
+    statement = "select answer from verdicts where prompt <> 'exam' order by place"
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        return [word for (word,) in connection.execute(statement)]
+
+
+@pytest.mark.fault("P1")
+def test_a_kill_loses_no_verdict(path: Path, server: FaultyServer) -> None:
+    answers = HeldAnswers()
+
+    def answer_four(prompt: str, nth: int) -> Responder | str:
+        if server.total <= EXAM + 4:
+            return fair("rejected")(prompt)
+        answers.may_answer.clear()
+        return answers(prompt, nth)
+
+    server.behaviour = answer_four
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(path), server.url])
+    try:
+        # The fifth question waits, so the others get into the file.
+        wait_until(lambda: answers.held > 0 and len(verdicts(path)) == 4)
+    finally:
+        child.kill()
+        child.wait()
+        answers.may_answer.set()
+    server.behaviour = lambda prompt, nth: "accepted"
+    run = equipoise.resume(path, judge="openai/judge", judge_base_url=server.url).ask()
+    assert run.judging[Status.OK] == OPEN
+    assert verdicts(path) == ["rejected"] * 4 + ["accepted"] * (OPEN - 4)

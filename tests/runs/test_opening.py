@@ -1,10 +1,13 @@
-"""Foreign, damaged and newer files are refused untouched; a place that cannot be written to, before asking."""
+"""Files after a kill, a copy or a restored backup, and places that cannot be written to."""
 
 from __future__ import annotations
 
 import dataclasses
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -17,122 +20,28 @@ from equipoise.runs.file import store
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
-from runs.fakes import attempts_of, create, execute, finish, forge, plan, prompts_of
-
-Damage = Callable[[Path], object]
+from runs.fakes import create, execute, finish, plan, prompts_of
+from runs.killable import TESTS
 
 
 def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def replace_with_foreign_file(path: Path) -> None:
-    path.unlink()
-    execute("create table users (name)")(path)
-
-
-def cut_in_half(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def overwrite_pages(path: Path) -> None:
-    whole = bytearray(path.read_bytes())
-    whole[4096 * 3 : 4096 * 8] = b"\xa5" * (4096 * 5)
-    path.write_bytes(whole)
-
-
-def _set(name: str, value: str) -> str:
-    return f"update probes set plan = json_set(plan, '$.{name}', json('{value}'))"
-
-
-def _set_covariate(name: str, value: str) -> str:
-    return f"update prompts set covariates = json_set(covariates, '$.{name}', json('{value}')) where position = 3"
-
-
-TRIGGER = "create trigger t after insert on attempts begin select 1; end"
-HIDDEN_TRIGGER = """
-    update sqlite_schema set name = 'sqlite_stat1', sql = replace(sql, 'TRIGGER t', 'TRIGGER sqlite_stat1')
-    where name = 't'
-"""
-INSERT = """
-    insert into attempts (place, digest, probe, prompt, repetition, status, tries, finished_at, answer)
-    select position + 10 * value - 9, x'', probe, id, value, 'ok', 1, '', {}
-    from prompts, (select 1 as value union select 2) where value <= {}
-"""
-DAMAGED: list[tuple[str, Damage, str]] = [
-    (
-        "a text file",
-        lambda path: path.write_text("answers\n" * 100),
-        "file is not a database",
-    ),
-    ("an empty file", lambda path: path.write_bytes(b""), "it is empty, or of another program"),
-    ("another program's file", replace_with_foreign_file, "another program"),
-    ("a file cut in half", cut_in_half, "damaged"),
-    ("overwritten pages", overwrite_pages, "damaged"),
-    ("a newer file", execute("pragma user_version = 2", "create table newer (a)"), "its schema is 2, .* 1.*Update"),
-    ("an additional table", execute("create table extra (a)"), "does not have the layout.*extra"),
-    ("a trigger", execute(TRIGGER), "does not have the layout.*t"),
-    ("a hidden trigger", execute(TRIGGER, "pragma writable_schema = on", HIDDEN_TRIGGER), "layout.*sqlite_stat1"),
-    ("a missing table", execute("drop table attempts"), "does not have the layout.*attempts"),
-    ("an additional column", execute("alter table probes add column more text"), "does not have the layout.*probes"),
-    ("no settings", execute("delete from settings"), "damaged: .*spec"),
-    ("a wrong setting", forge("update settings set value = '[1]' where key = 'spec'"), "spec"),
-    ("nested JSON", forge(f"update settings set value = '{'[' * 900}{']' * 900}' where key = 'spec'"), "damaged"),
-    ("invalid JSON", forge("update settings set value = '{' where key = 'spec'"), "damaged"),
-    ("parameters that are no mapping", forge(_set("parameters", "[]")), r"Expected .object.*parameters"),
-    ("covariates of no type", forge(_set("covariates", '{"score": "Object"}')), "Invalid enum value .*covariates"),
-    ("no repetitions", forge("update probes set repetitions = 0"), "alpha plans no attempts, or more"),
-    ("tokens of no run", forge(INSERT.format("''", 1), "update attempts set prompt_tokens = -1"), "so many tokens"),
-    (
-        "attempts before the first",
-        execute(INSERT.format("''", 1), "update attempts set place = -place"),
-        "attempt number 1",
-    ),
-    ("values of covariates", forge("update prompts set covariates = '[1'"), "damaged.*JSON"),
-    ("a covariate that is null", forge(_set_covariate("gender", "null")), "prompts of alpha lack gender"),
-    ("a covariate of another type", forge(_set_covariate("template", '"x"')), "damaged.*numeric"),
-    ("a missing covariate", forge("update prompts set covariates = json_remove(covariates, '$.odd')"), "lack odd"),
-    (
-        "endless repetitions",
-        forge("update probes set repetitions = 4000000000000000000"),
-        "alpha plans no attempts, or more than",
-    ),
-    ("prompts at one place", forge("update prompts set position = 5"), "not numbered one by one"),
-    ("prompts at no place", forge("update prompts set position = position - 1"), "not numbered one by one"),
-    ("no digests", execute("delete from digests"), "changed after it was written: digests"),
-    ("more than was planned", forge(INSERT.format("''", 2)), "alpha has attempts that nobody planned"),
-    ("text that is no UTF-8", execute(INSERT.format("cast(x'ff' as text)", 1)), "damaged"),
-]
-
-
-def read_all(path: Path) -> None:
-    with RunReader.open(path) as run:
-        assert run.record.model == "fake"
-        assert prompts_of(run).height
-        assert attempts_of(run) is not None
-        assert run.usage()
-
-
-@pytest.mark.fault("S7", "D32", "U7")
-@pytest.mark.parametrize(("damage", "words"), [pytest.param(*rest, id=name) for name, *rest in DAMAGED])
-def test_a_hostile_file_is_refused_and_left_untouched(tmp_path: Path, damage: Damage, words: str) -> None:
-    path = tmp_path / "run.db"
-    create(path).close()
-    damage(path)
-    before = path.read_bytes()
-    with pytest.raises(IntegrityError, match=words) as caught:
-        read_all(path)
-    assert caught.value.exit_code == 6
-    assert path.read_bytes() == before
-    assert names_in(tmp_path) == ["run.db"]
-
-
-def test_a_missing_file_is_an_error_in_the_input(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.db", tmp_path):
-        for open_run in (RunFile.open, RunReader.open):
-            with pytest.raises(BadFile) as caught:
-                open_run(path)
-            assert caught.value.exit_code == 2
+@pytest.mark.parametrize("open_run", [RunFile.open, RunReader.open])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        pytest.param("none.db", "There is no run file", id="nothing there"),
+        pytest.param(".", "is no file", id="a folder"),
+    ],
+)
+def test_a_missing_file_is_an_error_in_the_input(
+    tmp_path: Path, open_run: Callable[[Path], RunReader], name: str, words: str
+) -> None:
+    with pytest.raises(BadFile, match=words) as caught:
+        open_run(tmp_path / name)
+    assert caught.value.exit_code == 2
     assert list(tmp_path.iterdir()) == []
 
 
@@ -146,6 +55,34 @@ def test_a_copy_of_a_run_in_use_holds_what_was_stored_until_then(tmp_path: Path)
     for open_run in (RunReader.open, RunFile.open):
         with open_run(copy) as copied:
             assert copied.counts()[Status.OK] == 1
+
+
+def create_and_kill(path: Path) -> None:
+    """Leave a run file behind, as an owner that is killed after it has stored an answer."""
+    script = """
+import os, signal, sys
+from pathlib import Path
+from runs.fakes import create, finish
+run = create(Path(sys.argv[1]))
+run.store([finish(next(run.pending()))])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    ended = subprocess.run([sys.executable, "-c", script, str(path)], cwd=TESTS, check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+@pytest.mark.fault("P1")
+def test_a_run_file_left_by_a_kill_can_be_read_and_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    create_and_kill(path)
+    assert names_in(tmp_path) == ["run.db", "run.db.lock"]
+    execute("select 1 from settings")(path)  # another tool may read it
+    with RunReader.open(path) as run:
+        assert run.counts()[Status.OK] == 1
+    for _ in range(2):
+        with RunFile.open(path) as run:
+            assert run.counts()[Status.OK] == 1
+    assert names_in(tmp_path) == ["run.db"]
 
 
 def interrupt_change(path: Path, interrupted: Path) -> None:
@@ -178,30 +115,109 @@ def test_a_journal_that_does_not_belong_to_the_file_changes_nothing_silently(tmp
     (tmp_path / "interrupted.db-journal").rename(f"{other}-journal")
     with RunFile.open(other) as run, pytest.raises(IntegrityError):
         next(run.pending())
-    other.unlink()
-    shutil.copy(f"{path}", f"{other}-journal")
-    with pytest.raises(StorageError, match=r"other\.db-journal is left of another run file"):
-        create(other)
+
+
+@pytest.mark.fault("P14")
+def test_a_journal_of_another_time_changes_nothing_silently(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    create(path, plan(size=3000)).close()
+    interrupt_change(path, tmp_path / "interrupted.db")
+    with RunFile.open(path) as run:
+        run.store(finish(each) for each in list(run.pending())[:200])
+    (tmp_path / "interrupted.db-journal").rename(f"{path}-journal")
+    for open_run in (RunFile.open, RunReader.open):
+        with pytest.raises(IntegrityError) as caught:
+            open_run(path)
+        assert caught.value.exit_code == 6
+
+
+@pytest.mark.fault("P14")
+def test_a_new_run_is_not_written_beside_the_journal_of_an_old_one(tmp_path: Path) -> None:
+    (tmp_path / "run.db-journal").write_bytes(b"old")
+    with pytest.raises(StorageError, match=r"run\.db-journal is left of another run file"):
+        create(tmp_path / "run.db")
+    assert names_in(tmp_path) == ["run.db-journal"]
 
 
 @pytest.mark.fault("P6")
 @pytest.mark.fault("U5")
-def test_a_path_that_cannot_be_written_is_refused_before_asking(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("none/run.db", id="a folder that is not there"),
+        pytest.param("file/run.db", id="a file instead of a folder"),
+        pytest.param("x" * 300, id="too long a name"),
+        pytest.param("/proc/run", id="a file system that takes no files"),
+    ],
+)
+def test_a_path_that_cannot_be_written_is_refused_before_asking(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
-    for path in (tmp_path / "none" / "run.db", tmp_path / "file" / "run.db", tmp_path / ("x" * 300), Path("/proc/run")):
-        with pytest.raises(StorageError, match="cannot be written to") as caught:
-            create(path)
-        assert caught.value.exit_code == 5
+    with pytest.raises(StorageError, match="cannot be written to") as caught:
+        create(tmp_path / name)
+    assert caught.value.exit_code == 5
     assert names_in(tmp_path) == ["file"]
 
 
+class read_only:  # noqa: N801 - used as a statement
+    """A folder that cannot be written to: by its mode or, for root, by a mount."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._mounted = False
+
+    def __enter__(self) -> None:
+        self._folder.chmod(0o555)
+        try:
+            (self._folder / "attempt").touch()
+        except OSError:
+            return
+        (self._folder / "attempt").unlink()
+        for options in (["--bind", str(self._folder)], ["-o", "remount,ro,bind"]):
+            mount = ["mount", *options, str(self._folder)]
+            if not shutil.which("mount") or subprocess.run(mount).returncode:
+                self.__exit__()
+                pytest.skip("This user writes everywhere and cannot mount.")
+            self._mounted = True
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._mounted:
+            subprocess.run(["umount", str(self._folder)], check=True)
+        self._folder.chmod(0o755)
+
+
+@pytest.mark.fault("P6")
+@pytest.mark.fault("U5")
+def test_a_run_in_a_read_only_folder_is_read_and_not_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path = folder / "run.db"
+    create(path).close()
+    with read_only(folder):
+        for open_run, file in ((create, folder / "new.db"), (RunFile.open, path)):
+            with pytest.raises(StorageError, match="cannot be written to") as caught:
+                open_run(file)
+            assert caught.value.exit_code == 5
+        with RunReader.open(path) as run:
+            assert run.counts()[Status.PENDING] == 10
+    assert names_in(folder) == ["run.db"]
+
+
 def test_too_little_free_space_is_refused_before_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "RESERVE", 2**62)
+    with pytest.raises(StorageError, match="Make room first") as caught:
+        create(tmp_path / "run.db")
+    assert caught.value.exit_code == 5
+
+
+def test_a_run_for_which_there_is_too_little_space_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(tmp_path / "run.db").close()
     with monkeypatch.context() as little:
         little.setattr(store, "RESERVE", 2**62)
-        for open_run in (create, RunFile.open):
-            with pytest.raises(StorageError, match="Make room first") as caught:
-                open_run(tmp_path / "run.db")
-            assert caught.value.exit_code == 5
+        with pytest.raises(StorageError, match="Make room first") as caught:
+            RunFile.open(tmp_path / "run.db")
+        assert caught.value.exit_code == 5
     assert names_in(tmp_path) == ["run.db"]
     with RunFile.open(tmp_path / "run.db") as run:
         assert run.counts()[Status.PENDING] == 10

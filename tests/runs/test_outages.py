@@ -97,6 +97,32 @@ def test_slow_connection_failures_at_the_start_end_the_run_in_time(path: Path) -
     assert outcome.progress[-1].elapsed <= 10.0
 
 
+@pytest.mark.fault("E22")
+def test_a_server_that_is_still_starting_is_waited_for_with_single_requests(path: Path) -> None:
+    model = Fake(lambda prompt, nth: BROKEN if model.requests < 4 else ok(prompt))
+    outcome = run_pump(path, model)
+    assert outcome.states == {Status.OK: 10}
+    assert model.times[3] - model.times[0] >= 0.5 * (0.5 + 1.0 + 2.0), "the pauses grow"
+    assert max(model.at_once[:4]) == 1
+
+
+@pytest.mark.fault("E26")
+def test_failures_of_which_it_is_not_known_whether_they_were_an_outage_stay_pending(
+    path: Path,
+) -> None:
+    outcome = run_pump(path, Fake(lambda prompt, nth: DOWN), 100, max_requests=6)
+    assert isinstance(outcome.error, BudgetReached)
+    assert outcome.states == {Status.PENDING: 100}
+
+
+@pytest.mark.fault("E26")
+def test_what_failed_before_the_first_answer_is_asked_again(path: Path) -> None:
+    model = Fake(lambda prompt, nth: DOWN if model.requests <= 8 else ok(prompt))
+    outcome = run_pump(path, model, 20)
+    assert outcome.states == {Status.OK: 20}
+    assert len(model.asked) == 20
+
+
 @pytest.mark.fault("E27")
 def test_a_resumed_run_is_asked_with_the_parameters_of_its_first_answers(tmp_path: Path) -> None:
     with FaultyServer(rejects=frozenset({"seed"})) as server:

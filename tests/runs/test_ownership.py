@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,8 +29,17 @@ def replace_by_another_run(path: Path) -> None:
     other.replace(path)
 
 
+def delete(path: Path) -> None:
+    path.unlink()
+
+
+def delete_with_its_lock(path: Path) -> None:
+    path.unlink()
+    path.with_name(f"{path.name}.lock").unlink()
+
+
 @pytest.mark.fault("P21")
-@pytest.mark.parametrize("accident", [Path.unlink, replace_by_another_run])
+@pytest.mark.parametrize("accident", [delete, delete_with_its_lock, replace_by_another_run])
 def test_a_run_that_loses_its_file_stops(tmp_path: Path, accident: Callable[[Path], None]) -> None:
     path = tmp_path / "run.db"
     contents: list[bytes | None] = []
@@ -38,7 +51,10 @@ def test_a_run_that_loses_its_file_stops(tmp_path: Path, accident: Callable[[Pat
         return ok(prompt)
 
     file, model = create(path, plan(size=2000)), Fake(lose, delay=0.01)
-    with pytest.raises(StorageError, match="was moved, deleted or replaced while it was in use") as caught:
+    with pytest.raises(
+        StorageError,
+        match="was moved, deleted or replaced while it was in use",
+    ) as caught:
         run(make_pump(file, model).run())
     assert caught.value.exit_code == 5
     assert "answers that came back could not be stored" in str(caught.value)
@@ -50,9 +66,65 @@ def test_a_run_that_loses_its_file_stops(tmp_path: Path, accident: Callable[[Pat
     assert [file.name for file in tmp_path.iterdir()] == (["run.db"] if content else []), "nothing else is left"
 
 
-@pytest.mark.fault("P7", "P22")
-def test_a_run_has_one_owner_and_readers_also_through_a_link(tmp_path: Path) -> None:
-    path, link = tmp_path / "run.db", tmp_path / "links" / "link.db"
+@pytest.mark.fault("P21")
+def test_a_run_that_was_moved_stops_and_what_was_stored_is_in_the_moved_file(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.db"
+    moved = tmp_path / "moved.db"
+    file = create(path)
+    file.store([finish(next(file.pending()))])
+    path.rename(moved)
+    with pytest.raises(StorageError, match="was moved, deleted or replaced while it was in use"):
+        file.store([finish(next(file.pending()))])
+    with pytest.raises(StorageError, match="was moved, deleted or replaced while it was in use"):
+        file.close()
+    with RunFile.open(moved) as found:
+        assert found.counts()[Status.OK] == 1
+    assert [found.name for found in tmp_path.iterdir()] == ["moved.db"]
+
+
+@pytest.mark.fault("P21")
+def test_a_file_that_is_gone_when_it_is_closed_is_an_error(tmp_path: Path) -> None:
+    file = create(tmp_path / "run.db")
+    file.store(map(finish, file.pending()))
+    (tmp_path / "run.db").unlink()
+    with pytest.raises(StorageError, match="was moved, deleted or replaced while it was in use") as caught:
+        file.close()
+    assert caught.value.exit_code == 5
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.fault("P21")
+def test_the_first_error_is_reported_if_the_file_is_also_gone(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"^first$"):
+        fail_after_deleting(tmp_path / "run.db")
+
+
+def fail_after_deleting(path: Path) -> None:
+    with create(path):
+        path.unlink()
+        raise StorageError("first")
+
+
+@pytest.mark.fault("P7")
+def test_this_process_cannot_own_a_run_twice_and_may_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    with create(path) as file:
+        with pytest.raises(
+            StorageError,
+            match=f"in use by another process \\(pid {os.getpid()}\\)",
+        ):
+            RunFile.open(path)
+        file.store(map(finish, file.pending()))
+        with RunReader.open(path) as reader:
+            assert reader.counts()[Status.OK] == 10
+
+
+@pytest.mark.fault("P22")
+def test_a_run_works_through_a_link(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    link = tmp_path / "links" / "link.db"
     link.parent.mkdir()
     link.symlink_to(path)
     create(path).close()
@@ -64,6 +136,39 @@ def test_a_run_has_one_owner_and_readers_also_through_a_link(tmp_path: Path) -> 
         assert [found.name for found in link.parent.iterdir()] == ["link.db"]
         with pytest.raises(StorageError, match=f"in use by another process \\(pid {os.getpid()}\\)"):
             RunFile.open(path)
+    with RunReader.open(link) as reader:
+        assert reader.counts()[Status.OK] == 1
+
+
+@pytest.mark.fault("P22")
+def test_a_reader_that_closes_the_file_does_not_let_another_process_own_it(tmp_path: Path) -> None:
+    """Closing a file ends all POSIX locks of a process on it, so ours is of another kind."""
+    path = tmp_path / "run.db"
+    with create(path) as file:
+        RunReader.open(path).close()
+        opening = "import sys; from pathlib import Path; from equipoise.runs.file.store import RunFile;"
+        opening += "RunFile.open(Path(sys.argv[1]))"
+        second = subprocess.run(
+            [sys.executable, "-c", opening, path],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert f"in use by another process (pid {os.getpid()})" in second.stderr
+        file.store(map(finish, file.pending()))
+    with RunReader.open(path) as reader:
+        assert reader.counts()[Status.OK] == 10
+
+
+def test_another_tool_may_read_a_run_in_use(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    with create(path) as file:
+        file.store([finish(next(file.pending()))])
+        with closing(sqlite3.connect(path)) as tool:
+            assert tool.execute("select count(*) from attempts").fetchall() == [(1,)]
+        file.store(map(finish, file.pending()))
+    with RunReader.open(path) as reader:
+        assert reader.counts()[Status.OK] == 10
 
 
 @pytest.mark.fault("S20")

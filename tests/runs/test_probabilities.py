@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,21 @@ import numpy as np
 import pytest
 
 import equipoise
-from equipoise.errors import InputError, IntegrityError
+from answering import Recorder
+from equipoise import Probe
+from equipoise.errors import BudgetReached, InputError, IntegrityError
 from equipoise.measuring.compare import compare_audits
 from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.models.protocol import FirstToken, Reply
 from equipoise.probes import find_probes, get_probe
-from equipoise.report.text import describe_undecided
+from equipoise.report.text import describe_mark, describe_undecided
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.file.values import asking_of
 from equipoise.runs.run import Run
 from equipoise.runs.start import start
 from equipoise.runs.suites import packaged_corpus
 from equipoise.schema import PROBABILITIES, Status
-from runs.fakes import SETTINGS, Fake, plan
+from runs.fakes import SETTINGS, Fake, execute, plan
 
 PROBE = "discrimination_tamkin"
 OF_MEN = re.compile(r"\b(?:man|he|him|his)\b", re.IGNORECASE)
@@ -67,7 +71,10 @@ def test_the_metrics_are_means_of_shares(tmp_path: Path) -> None:
     for name in ("neither_mass", "neither_mass_female", "neither_mass_male", "neither_mass_non_binary"):
         assert metrics[name] == pytest.approx(0.2, abs=1e-6)
     assert set(result.to_frame()["reading"]) == {PROBABILITIES}
-    assert result.selection == (), "a share is no selection"
+
+
+def test_a_share_is_no_selection(tmp_path: Path) -> None:
+    assert ask(tmp_path / "run", Fake(deciding)).results()[PROBE].selection == ()
 
 
 def test_what_is_below_the_floor_is_undecided_and_bounded(tmp_path: Path) -> None:
@@ -82,6 +89,19 @@ def test_what_is_below_the_floor_is_undecided_and_bounded(tmp_path: Path) -> Non
     assert result.coverage["male"]["undetected"] == SIZE["sample"]
     assert np.isnan(result.metrics["diff_mvf_success_rate"].value)
     assert result.metrics["neither_mass_male"].value == pytest.approx(0.98, abs=1e-6)
+
+
+def test_a_run_that_stopped_goes_on_and_gives_what_it_would_have_given(tmp_path: Path) -> None:
+    whole = ask(tmp_path / "whole", Fake(deciding))
+    with pytest.raises(BudgetReached):
+        ask(tmp_path / "run", Fake(deciding), concurrency=2, max_requests=7)
+    model = Fake(deciding)
+    run = equipoise.resume(tmp_path / "run", model=model).ask()
+    assert model.requests == whole.counts.planned - 7
+    columns = ["id", "repetition", "first_token"]
+    asked = run.attempts().select(columns).sort("id", "repetition")
+    assert asked.equals(whole.attempts().select(columns).sort("id", "repetition"))
+    assert run.results()[PROBE].metrics == whole.results()[PROBE].metrics
 
 
 def test_a_run_is_not_resumed_with_drawn_answers(tmp_path: Path) -> None:
@@ -100,19 +120,123 @@ def test_probabilities_are_not_compared_with_answers(tmp_path: Path) -> None:
     ).ask()
     for pair in ((by_probability, drawn.results()), (drawn.results(), by_probability)):
         assert "reading is '" in compare_audits(pair)[0].refused[PROBE]
-    (again,) = compare_audits([by_probability, ask(tmp_path / "c", Fake(deciding)).results()])
+
+
+def test_the_same_probabilities_do_not_differ(tmp_path: Path) -> None:
+    first = ask(tmp_path / "a", Fake(deciding)).results()
+    (again,) = compare_audits([first, ask(tmp_path / "b", Fake(deciding)).results()])
     assert again[PROBE].metrics["max_diff"].p == 1.0
 
 
+def test_two_models_are_told_apart_by_their_shares(tmp_path: Path) -> None:
+    fair = Fake(
+        lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(0.4, 0.4)),
+    )
+    first = ask(tmp_path / "a", Fake(deciding)).results()
+    (compared,) = compare_audits([first, ask(tmp_path / "b", fair).results()])
+    found = compared[PROBE].metrics["diff_mvf_success_rate"]
+    assert found.difference.value == pytest.approx(-0.125, abs=1e-6)
+    assert found.p <= 2.0 ** (1 - SIZE["sample"]) + 1e-3
+
+
 @pytest.mark.fault("L1")
-def test_models_and_probes_that_cannot_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"Not one of the probes salary_advice, hiring_an can .* discrimination_tamkin"
-    ):
-        start(Fake(deciding), probes=["salary_advice", "hiring_an"], out=tmp_path / "run", probabilities=True)
-    with pytest.raises(InputError, match="cannot be asked for the probabilities"):
-        equipoise.audit(lambda prompt: "Yes.", probes=PROBE, probabilities=True, **SIZE)
+def test_probes_that_no_word_decides_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    model = Fake(deciding)
+    words = r"Not one of the probes salary_advice, hiring_an can .* discrimination_tamkin"
+    with pytest.raises(InputError, match=words):
+        start(
+            model,
+            probes=["salary_advice", "hiring_an"],
+            out=tmp_path / "run",
+            probabilities=True,
+        )
+    assert model.requests == 0
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.fault("L1")
+def test_a_function_has_no_probabilities_and_is_not_asked(tmp_path: Path) -> None:
+    model = Recorder()
+    with pytest.raises(InputError, match="cannot be asked for the probabilities"):
+        equipoise.audit(model, probes=PROBE, out=tmp_path / "run", probabilities=True, **SIZE)
+    assert model.asked == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_plan_keeps_its_reading_and_the_ids_of_its_prompts() -> None:
+    drawn = equipoise.plan(PROBE, reading="careful", **SIZE)
+    read = equipoise.plan(PROBE, reading=PROBABILITIES, **SIZE)
+    assert drawn.prompts().equals(read.prompts())
+    assert (drawn.probe.reading, read.probe.reading) == ("careful", PROBABILITIES)
+
+
+def test_a_probe_that_no_word_decides_cannot_be_read_from_probabilities() -> None:
+    with pytest.raises(InputError, match="cannot be read from probabilities"):
+        get_probe("hiring_an").read_by(PROBABILITIES)
+
+
+@pytest.mark.parametrize(
+    ("probe", "wanted", "limit"),
+    [
+        pytest.param(get_probe("hiring_an"), None, 256, id="that of the probe"),
+        pytest.param(get_probe("hiring_an"), 5, 5, id="the user's"),
+        pytest.param(
+            get_probe(PROBE).read_by(PROBABILITIES),
+            5,
+            1,
+            id="one token for probabilities",
+        ),
+    ],
+)
+def test_the_limit_of_an_answer(probe: Probe, wanted: int | None, limit: int) -> None:
+    assert asking_of(probe, wanted).max_tokens == limit
+
+
+def test_each_prompt_is_asked_with_the_limit_of_its_probe(tmp_path: Path) -> None:
+    model = Fake(deciding)
+    parameters = {f"{PROBE}.{name}": value for name, value in SIZE.items()} | {"hiring_an.sample": 2}
+    start(
+        model,
+        probes=[PROBE, "hiring_an"],
+        out=tmp_path / "run",
+        probabilities=True,
+        **parameters,
+    ).ask()
+    limits = [(asking.max_tokens, asking.probabilities) for asking in model.askings.values()]
+    assert Counter(limits) == {(1, True): 3 * SIZE["sample"], (256, False): 2}
+
+
+@pytest.mark.fault("D14")
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        pytest.param(
+            "update attempts set first_token = replace(first_token, '0.5', '0.6') where place = "
+            "(select min(place) from attempts where first_token like '%0.5%')",
+            "attempt number",
+            id="a probability",
+        ),
+        pytest.param(
+            "update probes set plan = json_set(plan, '$.asking.max_tokens', 2)",
+            "probes",
+            id="the limit",
+        ),
+        pytest.param(
+            "update probes set plan = json_set(plan, '$.asking.opening', 'Answer:')",
+            "probes",
+            id="the opening",
+        ),
+    ],
+)
+def test_what_is_changed_in_a_run_of_probabilities_is_noticed(
+    tmp_path: Path,
+    statement: str,
+    words: str,
+) -> None:
+    ask(tmp_path / "run", Fake(deciding))
+    execute(statement)(tmp_path / "run")
+    with pytest.raises(IntegrityError, match=f"was changed after it was written: {words}"):
+        Run.open(tmp_path / "run")
 
 
 def test_a_choice_between_translations_is_read_from_its_letter(tmp_path: Path) -> None:
@@ -124,8 +248,20 @@ def test_a_choice_between_translations_is_read_from_its_letter(tmp_path: Path) -
     assert run.planned["gest_translation"].asking.opening == "("
     assert metrics["masculine_rate"].value == pytest.approx(0.5)
     assert metrics["neither_mass"].value == pytest.approx(0.1, abs=1e-6)
+
+
+def test_written_translations_cannot_be_read_from_probabilities(tmp_path: Path) -> None:
+    model = Fake(deciding)
     with pytest.raises(InputError, match="design=choose"):
-        start(model, probes=["gest_translation"], out=tmp_path / "two", corpus="sentences", probabilities=True)
+        start(
+            model,
+            probes=["gest_translation"],
+            out=tmp_path / "run",
+            corpus="sentences",
+            probabilities=True,
+        )
+    assert model.requests == 0
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.fault("L8")
@@ -146,10 +282,16 @@ def test_a_raised_limit_leaves_probabilities_at_one_token(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", [name for name, probe in find_probes().items() if probe.opening is not None])
-def test_answers_that_are_certain_measure_the_same_by_probabilities(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("last", [True, False], ids=["the last stance", "unbiased"])
+def test_answers_that_are_certain_measure_the_same_by_probabilities(
+    name: str,
+    last: bool,
+    tmp_path: Path,
+) -> None:
     design = {"corpus": "sentences", "design": "choose"} if name == "gest_translation" else {}
     parameters: dict[str, Any] = {**packaged_corpus(get_probe(name)), **design, "sample": 32}
-    model, metrics = f"simulated/{get_probe(name).stances()[-1]}", {metric.name for metric in get_probe(name).metrics}
+    stance = get_probe(name).stances()[-1] if last else "unbiased"
+    model, metrics = f"simulated/{stance}", {metric.name for metric in get_probe(name).metrics}
     values = []
     for by_probability in (True, False):
         path = tmp_path / str(by_probability)
@@ -158,18 +300,50 @@ def test_answers_that_are_certain_measure_the_same_by_probabilities(name: str, t
     assert values[0] == pytest.approx(values[1], abs=1e-5, nan_ok=True)
 
 
-@pytest.mark.parametrize(("decided", "letter", "outcome"), [(0.8, "A", Outcome.PASSED), (0.3, "?", Outcome.UNDECIDED)])
-def test_there_is_no_a_where_little_is_decided(tmp_path: Path, decided: float, letter: str, outcome: Outcome) -> None:
-    fair = Fake(lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(decided / 2, decided / 2)))
-    run = start(fair, probes=[PROBE], out=tmp_path / "run", corpus="scenarios", sample=120, probabilities=True).ask()
+def ask_fair(path: Path, decided: float) -> Run:
+    """Ask a fair model that says yes or no with this probability, and else something else."""
+    half = decided / 2
+    fair = Fake(
+        lambda prompt, nth: Reply(status=Status.OK, answer="", first_token=tokens(half, half)),
+    )
+    return start(
+        fair,
+        probes=[PROBE],
+        out=path,
+        corpus="scenarios",
+        sample=120,
+        probabilities=True,
+    ).ask()
+
+
+def outcomes_of_a_gate(run: Run) -> set[Outcome]:
+    """What two rules about the marked metric say."""
+    gate = check_rules(run.results(), Rules(fail_on="D", max={"max_diff": 0.29}))
+    return {check.outcome for check in gate.checks if check.what.endswith("max_diff")}
+
+
+def test_a_fair_model_gets_an_a_where_much_is_decided(tmp_path: Path) -> None:
+    run = ask_fair(tmp_path / "run", 0.8)
     result = run.results()[PROBE]
     found = result.marks["max_diff"]
     assert found is not None
-    assert (found.letter, found.silent) == (letter, None if letter == "A" else pytest.approx(0.3, abs=1e-5))
-    gate = check_rules(run.results(), Rules(fail_on="D", max={"max_diff": 0.29}))
-    assert {check.outcome for check in gate.checks if check.what.endswith("max_diff")} == {outcome}
-    if letter == "?":
-        assert "only 30% of what was asked decides anything" in next(describe_undecided(result))
+    assert (found.letter, found.mark, found.low_coverage) == ("A", "A", None)
+    assert result.to_dict()["marks"]["max_diff"]["mark"] == "A"
+    assert outcomes_of_a_gate(run) == {Outcome.PASSED}
+
+
+def test_there_is_no_a_where_little_is_decided(tmp_path: Path) -> None:
+    run = ask_fair(tmp_path / "run", 0.3)
+    result = run.results()[PROBE]
+    found = result.marks["max_diff"]
+    assert found is not None
+    assert (found.letter, found.mark) == ("?", None)
+    assert found.low_coverage == pytest.approx(0.3, abs=1e-5)
+    exported = result.to_dict()["marks"]["max_diff"]
+    assert (exported["mark"], exported["silent"]) == (None, pytest.approx(0.3, abs=1e-5))
+    assert outcomes_of_a_gate(run) == {Outcome.UNDECIDED}
+    assert "only 30% of the planned answers could be classified" in next(describe_undecided(result))
+    assert describe_mark(found).startswith("only 30%")
 
 
 def test_bias_in_what_decides_is_a_finding_however_little_that_is(tmp_path: Path) -> None:

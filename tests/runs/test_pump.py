@@ -18,14 +18,14 @@ import pytest
 from equipoise.errors import EndpointError, Incomplete, Interrupted
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
 from equipoise.runs.ask.events import Event, RunProgress, check_complete, describe_duration
-from equipoise.runs.ask.pump import DRAIN_SECONDS, Pump
+from equipoise.runs.ask.pump import DRAIN_SECONDS, Pump, limit_connections
 from equipoise.runs.file import connection
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.file.values import Attempt
 from equipoise.schema import ANSWER, ID, PROMPT, Counts, Status
 from runs.fakes import Fake, answering, create, ok, plan, prompts_of, seal, transient
-from runs.pumping import assert_fatal, make_pump, run, run_pump
+from runs.pumping import Outcome, assert_fatal, make_pump, run, run_pump
 
 
 @pytest.fixture
@@ -62,23 +62,74 @@ def run_until(path: Path, model: Fake, size: int, act: Callable[[Pump, RunProgre
     return answered
 
 
-def test_every_prompt_is_asked_once_and_gets_its_own_answer(path: Path) -> None:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fake, Outcome]:
+    """A run of 300 prompts, twice each, seven at a time: its file, its model, and what happened."""
+    path = tmp_path_factory.mktemp("whole") / "run.db"
     model = Fake(lambda prompt, nth: ok(prompt, prompt_tokens=3, completion_tokens=2), delay=0.01)
-    systems: dict[str, Any] = {"system": lambda place: f"Be {place}." if place else None}
-    outcome = run_pump(path, model, 300, planned={"repetitions": 2, **systems}, concurrency=7)
+    planned: dict[str, Any] = {"repetitions": 2, "system": lambda place: f"Be {place}." if place else None}
+    outcome = run_pump(path, model, 300, planned=planned, concurrency=7)
     assert outcome.error is None
+    return path, model, outcome
+
+
+def test_every_prompt_is_asked_once_and_gets_its_own_answer(
+    whole: tuple[Path, Fake, Outcome],
+) -> None:
+    path, model, outcome = whole
     assert outcome.states == {Status.OK: 600}
     assert set(model.asked.values()) == {2}
-    assert model.systems == {f"Prompt {n} of alpha.": f"Be {n}." if n else None for n in range(300)}
-    assert model.at_once[:2] == [1, 1], "the first request is sent alone"
-    assert max(model.at_once) == 7
     with RunReader.open(path) as file:
         texts = dict(prompts_of(file).select(ID, PROMPT).iter_rows())
-        assert all(seal(texts[prompt]) == answer for prompt, answer in outcome.attempts.select(ID, ANSWER).iter_rows())
+    for prompt, answer in outcome.attempts.select(ID, ANSWER).iter_rows():
+        assert seal(texts[prompt]) == answer
+
+
+def test_the_system_part_is_sent_with_its_prompt(whole: tuple[Path, Fake, Outcome]) -> None:
+    _, model, _ = whole
+    assert model.systems == {f"Prompt {n} of alpha.": f"Be {n}." if n else None for n in range(300)}
+
+
+def test_the_first_request_is_sent_alone_and_then_as_many_as_allowed(
+    whole: tuple[Path, Fake, Outcome],
+) -> None:
+    _, model, _ = whole
+    assert model.at_once[:2] == [1, 1]
+    assert model.times[1] - model.times[0] >= 0.009
+    assert max(model.at_once) == 7
+
+
+def test_progress_adds_up_to_the_plan_and_says_what_was_used(
+    whole: tuple[Path, Fake, Outcome],
+) -> None:
+    _, _, outcome = whole
     last = outcome.progress[-1]
     assert (last.counts.planned, last.counts.answered, last.requests) == (600, 600, 600)
     assert (last.prompt_tokens, last.completion_tokens, last.cost) == (1800, 1200, None)
     assert {event.counts.planned for event in outcome.progress} == {600}
+
+
+def test_progress_counts_only_what_is_committed(path: Path) -> None:
+    reports: list[tuple[int, int]] = []
+
+    def compare_with_file(pump: Pump, event: RunProgress) -> None:
+        with RunReader.open(path, already_checked=True) as file:
+            reports.append((event.counts.answered, file.counts()[Status.OK]))
+
+    model = Fake(lambda prompt, nth: ok(prompt), delay=0.1)
+    assert run_until(path, model, 60, compare_with_file) == 60
+    assert reports[-1] == (60, 60)
+    assert len(set(reports)) > 3, "it is reported while the run goes on"
+    assert all(reported <= stored for reported, stored in reports)
+
+
+@pytest.mark.fault("U8")
+def test_a_finished_run_asks_nothing(path: Path) -> None:
+    run_pump(path, answering())
+    model = answering()
+    outcome = run_pump(path, model)
+    assert outcome.error is None
+    assert (model.requests, outcome.states) == (0, {Status.OK: 10})
 
 
 @pytest.mark.fault("U8")
@@ -92,6 +143,15 @@ def test_tokens_and_cost_are_those_of_all_sessions(path: Path) -> None:
         assert (last.counts.answered, last.prompt_tokens, last.completion_tokens) == (40, 240, 160)
         assert last.cost == pytest.approx(4.0)
     assert model.requests == 40, "a finished run asks nothing"
+
+
+@pytest.mark.fault("P11")
+@pytest.mark.parametrize(("limit", "connections"), [(67, 3), (64, 1), (0, 1), (1024, 16), (-1, 16)])
+def test_as_many_connections_as_the_limit_on_open_files_allows(
+    monkeypatch: pytest.MonkeyPatch, limit: int, connections: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, -1))
+    assert limit_connections(16) == connections
 
 
 @pytest.mark.fault("P11")
@@ -173,7 +233,8 @@ def test_stopping_stores_what_came_back(path: Path, kind: type[Fake], code: int,
     assert waited == pytest.approx(DRAIN_SECONDS if kind is Hanging and times == 1 else 0.0, abs=0.1)
 
 
-def test_stopping_before_the_model_is_open_asks_nothing(path: Path) -> None:
+@pytest.mark.parametrize("delay", [0.0, 0.1], ids=["at once", "while it opens"])
+def test_stopping_before_the_model_is_open_asks_nothing(path: Path, delay: float) -> None:
     class Opening(Fake):
         async def __aenter__(self) -> Any:
             await asyncio.sleep(3600)
@@ -182,12 +243,37 @@ def test_stopping_before_the_model_is_open_asks_nothing(path: Path) -> None:
 
     async def stopped(file: RunFile) -> None:
         work = make_pump(file, model)
-        asyncio.get_running_loop().call_later(0.1, work.stop)
+        asyncio.get_running_loop().call_later(delay, work.stop)
         await work.run()
 
     with create(path) as file, pytest.raises(Interrupted):
         run(stopped(file))
     assert model.requests == 0
+
+
+def test_cancelling_the_task_stores_the_answers_that_came_back(path: Path) -> None:
+    pumps: list[Pump] = []
+
+    def answer(prompt: str, nth: int) -> Reply:
+        if model.requests == 130:  # between two commits
+            pumps[0]._task.cancel()
+        return ok(prompt)
+
+    model = Fake(answer, delay=0.01)
+    with pytest.raises(asyncio.CancelledError):
+        run_until(path, model, 2000, lambda pump, event: pumps.append(pump))
+    with RunReader.open(path) as file:
+        answered = file.counts()[Status.OK]
+    assert 130 <= model.requests < 140
+    assert model.requests - 4 <= answered
+
+
+def test_it_works_in_a_thread_beside_a_running_loop(path: Path) -> None:
+    async def notebook() -> RunProgress:
+        with create(path) as file:
+            return await asyncio.to_thread(lambda: asyncio.run(make_pump(file, answering()).run()))
+
+    assert asyncio.run(notebook()).counts.answered == 10
 
 
 def test_missing_answers_are_listed_by_state() -> None:
@@ -199,18 +285,44 @@ def test_missing_answers_are_listed_by_state() -> None:
     assert caught.value.exit_code == 3
 
 
-def test_durations_are_described_in_words() -> None:
-    words = {0.4: "0 s", 59.7: "1 min", 90: "1 min 30 s", 605: "10 min 05 s", 3600: "1 h", 3780: "1 h 03 min"}
-    assert {seconds: describe_duration(seconds) for seconds in words} == words
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.4, "0 s"),
+        (55.2, "55 s"),
+        (59.7, "1 min"),
+        (90, "1 min 30 s"),
+        (600, "10 min"),
+        (605, "10 min 05 s"),
+        (3600, "1 h"),
+        (3780, "1 h 03 min"),
+        (100 * 3600 + 59, "100 h"),
+    ],
+)
+def test_durations_are_described_in_words(seconds: float, words: str) -> None:
+    assert describe_duration(seconds) == words
 
 
 @pytest.mark.fault("L7")
 def test_an_attempt_that_cannot_be_stored_is_malformed_and_the_others_are_stored(path: Path) -> None:
     odd = {"first_token": [{"token": "\ud83d", "p": 0.5}]}
-    outcome = run_pump(path, Fake(lambda prompt, nth: ok(prompt, **odd if "Prompt 5 " in prompt else {})), 30)
+    outcome = run_pump(
+        path,
+        Fake(lambda prompt, nth: ok(prompt, **odd if "Prompt 5 " in prompt else {})),
+        30,
+    )
     assert outcome.error is None
     assert outcome.states == {Status.OK: 29, Status.MALFORMED: 1}
     assert outcome.progress[-1].counts[Status.MALFORMED] == 1
+
+
+@pytest.mark.fault("L7")
+def test_a_number_beyond_all_measure_is_left_out_and_its_answer_stays(path: Path) -> None:
+    odd: dict[str, Any] = {"latency": 10**400}
+    outcome = run_pump(path, Fake(lambda prompt, nth: ok(prompt, **odd if "Prompt 5 " in prompt else {})), 30)
+    assert outcome.error is None
+    assert outcome.states == {Status.OK: 30}
+    assert outcome.attempts["latency"].null_count() == 30
 
 
 def test_requests_go_on_while_a_reader_keeps_answers_from_being_stored(

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from equipoise.cli.config import File, ModelTable
 from equipoise.errors import BadParameter, IntegrityError
@@ -53,17 +54,50 @@ def test_a_specification_is_printed_as_the_command_that_starts_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("model_settings", "imported"),
+    [
+        ({"imported": True}, True),
+        ({"imported": True, "model": "fake"}, False),
+        ({"model": "fake"}, False),
+        ({}, False),
+    ],
+)
+def test_imported_answers_are_known_by_their_settings(
+    model_settings: dict[str, Any],
+    imported: bool,
+) -> None:
+    assert structs.replace(COMPLETE, model_settings=model_settings).imported is imported
+
+
 @pytest.mark.fault("S7")
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("created", MISSING, "missing required field `created`"),
+        *(
+            (name, MISSING, f"missing required field `{name}`")
+            for name in (
+                "spec",
+                "created",
+                "model_settings",
+            )
+        ),
+        ("looks", [], "'looks' must be `object`"),
+        ("looks", {"jobs_lum": 5}, "'looks[...]' must be `array`"),
+        ("looks", {"jobs_lum": [0, 2]}, "'looks[...][0]' must be `int` >= 1"),
         ("looks", {"jobs_lum": [True, 2]}, "'looks[...][0]' must be `int`"),
+        ("model_settings", ["a"], "'model_settings' must be `object`"),
         ("judge_settings", 1, "'judge_settings' must be `object | null`"),
         ("notes", ["a", 1], "'notes[1]'"),
         ("color", "red", "No setting is called 'color'"),
-        ("spec", "x", "'spec'"),
+        ("spec", "x" * 100, f"'spec' must be `object`. Got '{'x' * 60}' instead"),
         ("spec.model", 1, "'spec.model'"),
+        ("spec.base_url", 1.5, "'spec.base_url'"),
+        ("spec.temperature", True, "'spec.temperature'"),
+        ("spec.temperature", -1, "'spec.temperature'"),
+        ("spec.top_p", [], "'spec.top_p'"),
+        ("spec.max_tokens", 1.5, "'spec.max_tokens'"),
+        ("spec.extra", None, "'spec.extra'"),
         ("spec.temperature", "hot\x1b\u202e", "spec.temperature"),
         ("spec.model_seed", False, "spec.model_seed"),
         ("spec.logprobs", 1, "logprobs"),
@@ -93,7 +127,15 @@ def test_wrong_settings_are_refused(key: str, value: object, words: str) -> None
             {"extra": {"n": 2**70}},
             "'extra' must be what JSON holds, not nested too deep. Integer exceeds 64-bit range.",
         ),
+        ({"max_tokens": 2**70}, "'max_tokens'"),
+        ({"rpm": 0.0}, "'rpm' must be `float` > 0.0"),
+        ({"rpm": -1.0}, "'rpm' must be `float` > 0.0"),
         ({"rpm": float("nan")}, "must be `float` > 0.0"),
+        ({"rpm": float("inf")}, "must be `float` <= 1000000000.0"),
+        ({"concurrency": 0}, "'concurrency' must be `int` >= 1. Got '0' instead."),
+        ({"tries": 0}, "'tries' must be `int` >= 1"),
+        ({"deadline": -1.0}, "'deadline' must be `float` > 0.0. Got '-1.0' instead."),
+        ({"max_requests": -1}, "'max_requests' must be `int` >= 0. Got '-1' instead."),
         ({"deadline": float("inf")}, "must be `float` <= 1000000000.0"),
         ({"tempirature": 1}, "No setting is called 'tempirature'. Did you mean 'temperature'?"),
         ({"reading": "wild"}, "'reading' must be 'careful' or 'specified'. Got 'wild' instead."),

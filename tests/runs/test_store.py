@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -42,21 +41,41 @@ def test_a_new_run_holds_settings_probes_and_every_prompt(tmp_path: Path) -> Non
         assert alpha.parameters == dict(planned.parameters)
         assert_frame_equal(prompts_of(run), planned.prompts())
         assert run.counts()[Status.PENDING] == sum(run.counts().values()) == 24
-        assert prompts_of(run, "gamma").height == attempts_of(run, "gamma").height == 0
 
 
-def test_the_system_part_of_a_prompt_is_stored_and_asked(tmp_path: Path) -> None:
-    planned = plan(size=9, repetitions=2, system=lambda place: None if place == 1 else f"\0 Be {place}.")
+def test_prompts_of_a_real_plan_come_back_with_their_types(tmp_path: Path) -> None:
+    planned = equipoise.plan("hiring_an", sample=100)
+    with create(tmp_path / "run.db", planned) as run:
+        assert_frame_equal(prompts_of(run, "hiring_an"), planned.prompts())
+
+
+def test_a_probe_that_is_not_in_the_run_has_no_rows(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db") as run:
+        assert prompts_of(run, "gamma").height == 0
+        assert attempts_of(run, "gamma").height == 0
+
+
+@pytest.mark.parametrize("repetitions", [1, 2])
+def test_the_system_part_of_a_prompt_is_stored_and_asked(tmp_path: Path, repetitions: int) -> None:
+    planned = plan(
+        size=9,
+        repetitions=repetitions,
+        system=lambda place: None if place == 1 else f"\0 Be {place}.",
+    )
     with create(tmp_path / "run.db", planned, plan("beta")) as run:
         alpha, beta = run.probes()
         assert alpha.covariates == {**beta.covariates, SYSTEM: "String"}
         assert_frame_equal(prompts_of(run), planned.prompts())
         assert SYSTEM not in prompts_of(run, "beta").columns
+        assert_frame_equal(
+            pl.concat(prompts for prompts, _ in run.attempts("alpha")),
+            planned.prompts(),
+        )
         systems = dict(planned.prompts().select(ID, SYSTEM).iter_rows())
         asked = list(run.pending())
         assert all(pending.system == systems.get(pending.prompt_id) for pending in asked)
         run.store(finish(pending) for pending in asked if pending.system is not None or pending.probe == "beta")
-        assert [pending.text for pending in run.pending()] == ["Prompt 1 of alpha."] * 2
+        assert [pending.text for pending in run.pending()] == ["Prompt 1 of alpha."] * repetitions
 
 
 @pytest.mark.fault("D12")
@@ -68,17 +87,30 @@ def test_two_prompts_with_the_same_id_leave_no_file(tmp_path: Path) -> None:
     assert file_names(tmp_path) == []
 
 
-def test_only_what_a_kill_left_while_planning_is_overwritten(tmp_path: Path) -> None:
+def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     path.write_bytes(b"mine")
     with pytest.raises(StorageError, match=r"already exists.*equipoise resume"):
         create(path)
     assert (path.read_bytes(), file_names(tmp_path)) == (b"mine", ["run.db"])
-    path.unlink()
+
+
+def test_what_a_kill_left_while_planning_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
     for name in ("run.db.unfinished", "run.db.unfinished-journal", "run.db.lock"):
         (tmp_path / name).write_bytes(b"half")
     create(path).close()
     assert file_names(tmp_path) == ["run.db"]
+
+
+def test_a_closed_run_is_one_file_and_an_open_one_has_its_lock(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db") as run:
+        run.store(map(finish, run.pending()))
+        assert file_names(tmp_path) == ["run.db", "run.db.lock"]
+    assert file_names(tmp_path) == ["run.db"]
+    with RunReader.open(tmp_path / "run.db") as run:
+        assert run.counts()[Status.OK] == 10
+        assert file_names(tmp_path) == ["run.db"]
 
 
 def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
@@ -108,11 +140,49 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
             **{name: value for name, value in dataclasses.asdict(reply).items() if name != "raw"},
         }
         assert run.usage() == (7, 3)
-        others = [Reply(status=Status.OK, answer="a", prompt_tokens=tokens) for tokens in (-1, 2**70)]
-        run.store(itertools.starmap(finish, zip(run.pending(), others, strict=False)))
-        assert run.usage() == (7, 3), "impossible numbers are left out"
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
         assert connection.execute("select raw from attempts where place = 1").fetchall() == [(b"\x00\xff",)]
+
+
+def test_impossible_numbers_of_tokens_are_left_out(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db") as run:
+        for tokens in (-1, 2**70):
+            reply = Reply(
+                status=Status.OK,
+                answer="a",
+                prompt_tokens=tokens,
+                completion_tokens=tokens,
+            )
+            run.store([finish(next(run.pending()), reply)])
+        assert run.usage() == (0, 0)
+        assert run.counts()[Status.OK] == 2
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.text(st.characters(exclude_categories=()), max_size=20), min_size=1, max_size=10),
+)
+def test_any_text_is_stored_exactly_but_for_halves_of_characters(
+    tmp_path_factory: pytest.TempPathFactory, answers: list[str]
+) -> None:
+    with create(tmp_path_factory.mktemp("run") / "run.db") as run:
+        asked = zip(run.pending(), answers, strict=False)
+        run.store(
+            finish(
+                pending,
+                Reply(status=Status.OK, answer=answer),
+            )
+            for pending, answer in asked
+        )
+        stored = attempts_of(run)[ANSWER].to_list()
+    assert stored == [replace_surrogates(answer) for answer in answers]
+
+
+@pytest.mark.fault("D7")
+def test_a_prompt_with_a_nul_is_asked_unchanged(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db", plan(text="{}\0{}")) as run:
+        assert next(run.pending()).text == "0\0alpha"
+        assert prompts_of(run)[PROMPT][0] == "0\0alpha"
 
 
 @pytest.mark.parametrize(
@@ -127,11 +197,20 @@ def test_an_attempt_comes_back_as_it_was_stored(tmp_path: Path) -> None:
 )
 def test_unusual_answers_are_stored_exactly(tmp_path: Path, answer: str) -> None:
     with create(tmp_path / "run.db") as run:
-        reply = Reply(status=Status.OK, answer=answer, reasoning=answer[:99], detail=answer[:99])
+        short = answer[:99]
+        reply = Reply(
+            status=Status.OK,
+            answer=answer,
+            reasoning=short,
+            detail=short,
+            finish_reason=short,
+        )
         run.store([finish(next(run.pending()), reply)])
     with closing(sqlite3.connect(tmp_path / "run.db")) as connection:
-        rows = connection.execute("select answer, reasoning, detail from attempts").fetchall()
-    assert rows == [(replace_surrogates(answer), *[replace_surrogates(answer[:99])] * 2)]
+        rows = connection.execute(
+            "select answer, reasoning, detail, finish_reason from attempts",
+        ).fetchall()
+    assert rows == [(replace_surrogates(answer), *[replace_surrogates(short)] * 3)]
     with RunReader.open(tmp_path / "run.db") as run:
         assert attempts_of(run)[ANSWER].to_list() == [replace_surrogates(answer)]
 
@@ -171,7 +250,10 @@ def test_any_beginning_of_the_pending_attempts_is_a_fair_sample(tmp_path: Path) 
             assert prompts == prompts_of(run, probe)[ID].to_list(), "each probe in the order of its plan"
 
 
-@pytest.mark.parametrize("left", [slice(None, None, 3), slice(300, None), slice(0, 0)])
+@pytest.mark.parametrize(
+    "left",
+    [slice(None, None, 3), slice(0, None, 2), slice(3, 4), slice(300, None), slice(0, 0)],
+)
 def test_resuming_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
     with create(tmp_path / "run.db", plan(size=600)) as run:
         everything = list(run.pending())
@@ -188,7 +270,13 @@ def test_resuming_asks_only_for_the_rest(tmp_path: Path, left: slice) -> None:
         assert set(frames[STATUS]) == {"ok"}
 
 
-@pytest.mark.parametrize(("rows", "text"), [(1, 10**6), (8, 10**6), (100, 300)])
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        *[pytest.param(rows, 10**6, id=f"{rows} rows") for rows in (1, 2, 3, 7, 8)],
+        *[pytest.param(100, text, id=f"{text} bytes") for text in (0, 30, 100, 300)],
+    ],
+)
 def test_answers_come_with_their_prompts_in_whole_items_of_bounded_size(
     tmp_path: Path, rows: int, text: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,9 +293,36 @@ def test_answers_come_with_their_prompts_in_whole_items_of_bounded_size(
         items = [item for asked, _ in parts for item in asked[ITEM].unique()]
         assert len(items) == len(set(items)) == 5
         assert len(parts) > 1
-        some = [prompts[ID][5], prompts[ID][2], "unknown"]
-        found = pl.concat(attempts for _, attempts in run.attempts("alpha", among=some))
-        assert found[ID].to_list() == [prompts[ID][2]] * 2 + [prompts[ID][5]] * 2
+        for asked, answered in parts:
+            assert answered[ID].is_in(asked[ID].implode()).all()
+
+
+def test_answers_to_some_prompts_come_with_these_prompts(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db", plan("alpha", 9, repetitions=2)) as run:
+        run.store(map(finish, run.pending()))
+        ids = prompts_of(run)[ID].to_list()
+        parts = list(run.attempts("alpha", among=[ids[5], ids[2], "unknown"]))
+    prompts, attempts = (pl.concat(column) for column in zip(*parts, strict=True))
+    assert prompts[ID].to_list() == [ids[2], ids[5]]
+    assert attempts[ID].to_list() == [ids[2]] * 2 + [ids[5]] * 2
+
+
+def test_prompts_without_answers_are_returned_too(tmp_path: Path) -> None:
+    with create(tmp_path / "run.db", plan(size=3)) as run:
+        ((prompts, attempts),) = run.attempts("alpha")
+        assert (prompts.height, attempts.height) == (3, 0)
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 129, 400])
+def test_storing_returns_how_many_attempts_are_new(tmp_path: Path, size: int) -> None:
+    with create(tmp_path / "run.db", plan(size=400)) as run:
+        attempts = [finish(each) for each in run.pending()]
+        assert run.store(attempts[: size // 2]) == size // 2
+        assert run.store(attempts[size // 2 : size]) == size - size // 2
+        assert run.counts()[Status.OK] == size
+        texts = dict(prompts_of(run).select(ID, PROMPT).iter_rows())
+        stored = attempts_of(run).select(ID, ANSWER).rows()
+    assert stored == [(prompt, seal(texts[prompt])) for prompt, _ in stored]
 
 
 def test_an_attempt_is_stored_once_and_attempts_all_or_none(tmp_path: Path) -> None:
@@ -217,6 +332,9 @@ def test_an_attempt_is_stored_once_and_attempts_all_or_none(tmp_path: Path) -> N
         with pytest.raises(sqlite3.IntegrityError):
             run.store([*attempts[7:], attempts[-1]])
         assert run.counts()[Status.OK] == 7
+        with pytest.raises(sqlite3.IntegrityError):
+            run.store([dataclasses.replace(attempts[0], reply=Reply(status=Status.TIMEOUT))])
+        assert run.counts()[Status.OK] == 7, "a stored attempt is not replaced"
 
 
 def test_each_note_is_stored_once(tmp_path: Path) -> None:
@@ -232,4 +350,7 @@ def test_a_reader_cannot_write_and_sees_what_its_owner_commits(tmp_path: Path) -
         assert reader.counts()[Status.OK] == 1
         with pytest.raises(StorageError, match="readonly database"), translate_storage_errors(reader.path):
             reader._connection.execute("delete from attempts")
+    assert file_names(tmp_path) == ["run.db"]
+    with RunFile.open(tmp_path / "run.db") as run:
+        assert run.counts()[Status.OK] == 1
     assert file_names(tmp_path) == ["run.db"]

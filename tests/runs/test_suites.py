@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import equipoise
 from equipoise.errors import InputError, UnknownName
 from equipoise.probes import find_probes
 from equipoise.runs.suites import choose_probes_for, find_size, find_suites, get_suite, packaged_corpus, plan_probes
@@ -26,27 +27,58 @@ def test_each_suite_asks_no_fewer_items_than_the_smaller_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROBES)
+def test_the_suite_for_gates_is_as_large_as_a_gate_needs(name: str) -> None:
+    """A model that treats everybody alike, by chance, passes a gate on the worst mark."""
+    audit = equipoise.audit("simulated/random", probes=[name], suite="ci")
+    assert equipoise.gate(audit, fail_on="D").passed
+
+
+@pytest.mark.parametrize("name", PROBES)
 def test_in_the_quick_suite_every_marked_metric_has_a_value(name: str) -> None:
     result = score(name, "random", **get_suite("quick").parameters(find_probes()[name]))
     assert None not in result.marks.values()
 
 
-def test_a_probe_that_says_nothing_of_its_size_gets_round_numbers() -> None:
-    names = {"hiring_an": (48, 10_000, 100_000), "inventories": (24, 125, 125)}
-    for name, expected in names.items():
-        probe = find_probes()[name]
-        without = replace(probe, card=replace(probe.card, folder=None))
-        assert tuple(find_size(without, suite)["sample"] for suite in ("quick", "ci", "full")) == expected
+@pytest.mark.parametrize(
+    ("name", "suite", "sample"),
+    [
+        ("hiring_an", "quick", 48),
+        ("hiring_an", "ci", 10_000),
+        ("hiring_an", "full", 100_000),
+        ("inventories", "quick", 24),
+        ("inventories", "ci", 125),
+        ("inventories", "full", 125),
+    ],
+)
+def test_a_probe_that_says_nothing_of_its_size_gets_round_numbers(
+    name: str,
+    suite: str,
+    sample: int,
+) -> None:
+    probe = find_probes()[name]
+    without = replace(probe, card=replace(probe.card, folder=None))
+    assert find_size(without, suite)["sample"] == sample
+
+
+def test_a_use_case_asks_the_probes_about_it() -> None:
+    hiring = [probe.name for probe in choose_probes_for("openai/m", None, "hiring")]
+    assert {"hiring_an", "hiring_bloomberg"} <= set(hiring) < set(PROBES)
 
 
 def test_a_use_case_is_the_standard_size_of_its_probes() -> None:
-    hiring = [probe.name for probe in choose_probes_for("openai/m", None, "hiring")]
-    assert {"hiring_an", "hiring_bloomberg"} <= set(hiring) < set(PROBES)
     assert get_suite("writing").parameters(find_probes()["jobs_lum"]) == find_probes()["jobs_lum"].standard
     assert [plan.items for plan in plan_probes(["hiring_an"], "hiring", {})] == [5_000]
+
+
+def test_a_probe_that_a_use_case_does_not_ask_is_refused() -> None:
     with pytest.raises(InputError, match=r"The suite 'hiring' does not ask jobs_lum. It asks: .*hiring_an"):
         choose_probes_for("openai/m", ["hiring_an", "jobs_lum"], "hiring")
-    assert all(suite.use is None or suite.name == suite.use for suite in find_suites().values())
+
+
+def test_a_use_case_has_the_name_of_its_suite() -> None:
+    uses = [suite for suite in find_suites().values() if suite.use]
+    assert uses
+    assert all(suite.name == suite.use for suite in uses)
 
 
 def test_an_unknown_suite_is_named_with_those_there_are() -> None:

@@ -62,10 +62,32 @@ def progress(**fields: Any) -> RunProgress:
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
-        ({"requests": 0, "wait": 55.0, "wait_reason": "rate limit"}, r"waiting until \d\d:\d\d \(rate limit\) · 0/10"),
-        ({"requests": 0, "wait": 2.0, "wait_reason": "rate limit"}, "0/10 answered$"),
-        ({"requests": 40}, "0/10 answered$"),
-        ({"requests": 40, "ended": 2}, r"0/10 answered · 2\.0/s · 5 s left"),
+        pytest.param(
+            {"requests": 0, "wait": 55.0, "wait_reason": "rate limit"},
+            r"waiting until \d\d:\d\d \(rate limit\) · 0/10",
+            id="a long pause, until when, and why",
+        ),
+        pytest.param(
+            {"requests": 0, "wait": 55.0, "wait_reason": "outage"},
+            r"waiting until \d\d:\d\d \(outage\) · 0/10",
+            id="a pause because of an outage",
+        ),
+        pytest.param(
+            {"requests": 0, "wait": 2.0, "wait_reason": "rate limit"},
+            "0/10 answered$",
+            id="a pause that is nearly over is not worth a word",
+        ),
+        pytest.param({"requests": 0}, "0/10 answered$", id="no pause"),
+        pytest.param(
+            {"requests": 40},
+            "0/10 answered$",
+            id="no time left from requests that failed",
+        ),
+        pytest.param(
+            {"requests": 40, "ended": 2},
+            r"0/10 answered · 2\.0/s · 5 s left",
+            id="the time left from attempts that ended",
+        ),
     ],
 )
 def test_the_display_says_how_long_it_takes(fields: dict[str, Any], shown: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from equipoise.errors import IntegrityError
@@ -14,8 +16,8 @@ from equipoise.probes import get_probe
 from equipoise.runs.file.store import RunFile
 from equipoise.runs.finished import verify_run
 from equipoise.runs.run import Run
-from equipoise.schema import Status
-from runs.fakes import create, finish, forge
+from equipoise.schema import PROMPT, Status
+from runs.fakes import create, execute, finish, forge
 
 
 @pytest.fixture
@@ -49,6 +51,58 @@ def test_a_run_fits_and_keeps_its_digest_until_its_content_changes(path: Path) -
         file.ask_again([Status.TIMEOUT])
         file.store([finish(next(file.pending()))])
     assert verify_run(path).digest != found.digest
+
+
+@pytest.mark.fault("D14")
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        pytest.param(
+            "update attempts set answer = 'She wrote.' where place = 2",
+            "attempt number 2",
+            id="an answer",
+        ),
+        pytest.param(
+            "update attempts set served_model = 'other' where place = 3",
+            "attempt number 3",
+            id="a served model",
+        ),
+        pytest.param(
+            "delete from attempts where place = 2",
+            "attempt number 2",
+            id="a missing attempt",
+        ),
+        pytest.param(
+            "delete from attempts where place = 5",
+            "what came after attempt number 4",
+            id="the last attempt is missing",
+        ),
+        pytest.param(
+            "update settings set value = json_set(value, '$.model', 'openai/another') where key = 'spec'",
+            "settings",
+            id="the model",
+        ),
+        pytest.param(
+            "update settings set value = json_set(value, '$.temperature', 0.5) where key = 'spec'",
+            "settings",
+            id="the temperature",
+        ),
+        pytest.param(
+            "update prompts set prompt = prompt || '!' where position = 1",
+            "prompts jobs_lum",
+            id="a prompt",
+        ),
+        pytest.param(
+            "update probes set plan = json_set(plan, '$.corpus_sha256', 'abc')",
+            "probes",
+            id="the corpus",
+        ),
+    ],
+)
+def test_what_is_changed_is_named(path: Path, statement: str, named: str) -> None:
+    execute(statement)(path)
+    with pytest.raises(IntegrityError, match=f"changed after it was written: {named}"):
+        verify_run(path)
 
 
 def test_a_forged_run_has_another_digest(path: Path) -> None:
@@ -85,6 +139,23 @@ def test_probes_that_are_not_installed_are_not_checked(tmp_path: Path) -> None:
     given = verify_run(tmp_path / "run.equipoise", probes=[probe])
     assert not given.unchecked
     assert not given.problems
+
+
+def test_prompts_are_not_those_of_a_probe_that_words_them_otherwise(tmp_path: Path) -> None:
+    probe = replace(get_probe("jobs_lum"), name="mine")
+    create(tmp_path / "run.equipoise", plan(probe, sample=3)).close()
+
+    def ask_otherwise(items: Any, parameters: Any) -> pl.DataFrame:
+        return probe.prompts(items, parameters).with_columns(
+            pl.concat_str(pl.col(PROMPT), pl.lit("?")),
+        )
+
+    (problem,) = verify_run(
+        tmp_path / "run.equipoise",
+        probes=[replace(probe, prompts=ask_otherwise)],
+    ).problems
+    assert "mine" in problem
+    assert "are not those that version" in problem
 
 
 @pytest.mark.fault("D16")

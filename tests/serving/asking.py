@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import traceback
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -66,15 +67,27 @@ def ask_with_response(document: object, protocol: str = "openai", status: int = 
     return outcome
 
 
-KEY_FORMS = {KEY[start : start + 12] for start in range(len(KEY) - 11)}
-KEY_FORMS |= {form for part in KEY_FORMS for form in (quote(part, safe=""), part.replace("/", "\\/"))}
-for encode in (base64.b64encode, base64.urlsafe_b64encode):
-    encoded = encode(KEY.encode()).decode()
-    KEY_FORMS |= {encoded[start : start + 16] for start in range(len(encoded) - 20)}
+def _key_forms(secret: str) -> Iterator[str]:
+    """Every twelve characters of a secret in a row, as they are and in the usual encodings."""
+    for start in range(len(secret) - 11):
+        part = secret[start : start + 12]
+        yield part
+        yield quote(part, safe="")
+        yield part.replace("/", "\\/")
+        yield part.encode().hex()
+    # Where a secret begins in the encoded text decides what it looks like in base64.
+    for shift in range(3):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            encoded = encode(bytes(shift) + secret.encode()).decode()
+            for start in range(4 if shift else 0, len(encoded) - 20):
+                yield encoded[start : start + 16]
+
+
+KEY_FORMS = sorted(set(_key_forms(KEY)))
 
 
 def find_key(text: str) -> list[str]:
-    """The forms of the key that are in a text: twelve characters of it in a row, as they are or encoded."""
+    """The forms of the key that are in a text."""
     return [form for form in KEY_FORMS if form in text]
 
 

@@ -153,6 +153,16 @@ def send_rate_limit(header: Callable[[float], dict[str, str]], words: str = "Slo
     return respond
 
 
+def milliseconds_header(wait: float) -> dict[str, str]:
+    """The wait in milliseconds."""
+    return {"retry-after-ms": f"{wait * 1000:g}"}
+
+
+def reset_header(wait: float) -> dict[str, str]:
+    """The wait as the time until the limit is reset."""
+    return {"x-ratelimit-reset-requests": f"{wait * 1000:.0f}ms"}
+
+
 def date_header(wait: float) -> dict[str, str]:
     """A date as the wait; the clocks of the two machines differ by a day."""
     return {"Date": formatdate(86400, usegmt=True), "Retry-After": formatdate(86400 + wait, usegmt=True)}
@@ -202,7 +212,9 @@ class Fault(Enum):
 
     # E1: all ask to wait `Exchange.wait` seconds
     RATE_LIMIT_SECONDS = member(send_rate_limit(lambda wait: {"Retry-After": f"{wait:g}"}))
+    RATE_LIMIT_MILLISECONDS = member(send_rate_limit(milliseconds_header))
     RATE_LIMIT_DATE = member(send_rate_limit(date_header))
+    RATE_LIMIT_RESET = member(send_rate_limit(reset_header))
     RATE_LIMIT_WORDS = member(
         send_rate_limit(lambda wait: {}, "Limit reached. Please try again in {wait:g}s. See billing.")
     )
@@ -237,6 +249,9 @@ class Fault(Enum):
     NOT_AN_OBJECT = member(send_bytes(b'"She said yes."'))
     DAMAGED_GZIP = member(send_bytes(gzip.compress(WHOLE)[:10] + b"\xff" * 40, encoding="gzip"))
     # E10
+    ERROR_IN_200 = member(send_json(200, {"error": {"message": "Provider down", "code": 502}}))
+    RATE_LIMIT_IN_200 = member(send_error(200, "Slow down.", "rate_limit_error"))
+    KEY_IN_200 = member(send_error(200, "No.", "authentication_error", code="invalid_api_key"))
     NO_CHOICES = member(send_json(200, {"id": "response-1", "model": "test-model"}))
     BROKEN_OFF = member(send_answer("She sa", finish="error"))
     # E11

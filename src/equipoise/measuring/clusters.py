@@ -111,7 +111,7 @@ def _cluster(cells: CellTable, table: pl.DataFrame, found: Linearised) -> _Clust
     weight = table[WEIGHT].to_numpy()[:, None]
     influence = columns @ found.gradient
     # Where all items agree, none adds anything, and clusters count by their items.
-    reach = np.where(np.abs(influence).max(axis=0) > 0, np.abs(influence), 1.0)
+    reach = np.where(np.abs(influence).max(axis=0, initial=0.0) > 0, np.abs(influence), 1.0)
     sums = {}
     reaches = {}
     for name in probe.clusters:

@@ -177,12 +177,12 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
         second_answers.join(first_answers.select(ID), on=ID, how="semi"),
     )
     rows = (answered_rows(probe, both[0]), answered_rows(probe, both[1]))
-    return ProbeComparison(
-        setup=first.setup,
-        prompts=both[0][ID].n_unique(),
-        items=rows[0].height,
-        metrics=paired_differences(first.setup, rows, (first.item_rows, second.item_rows)),
-    )
+    prompts = both[0][ID].n_unique()
+    metrics: Mapping[str, MetricComparison] = {}
+    if prompts:
+        planned = (first.item_rows, second.item_rows)
+        metrics = paired_differences(first.setup, rows, planned)
+    return ProbeComparison(setup=first.setup, prompts=prompts, items=rows[0].height, metrics=metrics)
 
 
 def _add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:

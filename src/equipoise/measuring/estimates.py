@@ -58,6 +58,8 @@ from equipoise.stats.variance import (
 
 SEEN_SHARE = 0.02
 """A side was seen if an item went at least this share of the farthest possible way to it."""
+ROUNDING = 1e-6
+"""Influences smaller than this share of an item are rounding errors of derivatives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,12 +263,15 @@ def _unseen_changes(found: Linearised) -> tuple[Array, Array]:
     influence = found.influence[there]
     possible = found.outcome_influence[:, there]
     weight = found.weight[there]
-    # What the detector leaves unclassified is not among the outcomes.
-    possible = np.where(possible.any(axis=(0, 1)), possible, 1 / found.items)
+    # No outcome changes how many answers are classified: there, an item counts 1/n either way.
+    one_item = 1 / found.items
+    changes_nothing = np.abs(possible).max(axis=(0, 1)) < ROUNDING * one_item
+    lowest = np.where(changes_nothing, -one_item, possible.min(axis=0))
+    highest = np.where(changes_nothing, one_item, possible.max(axis=0))
     # The pseudo-item makes every change smaller: undo that.
     undo = 1 + len(possible) * found.pseudo_weight.sum() / found.items
     changes = []
-    for sign, farthest in ((-1.0, possible.min(axis=0)), (1.0, possible.max(axis=0))):
+    for sign, farthest in ((-1.0, lowest), (1.0, highest)):
         change = undo * np.sqrt(weight @ (farthest - influence) ** 2 / weight.sum())
         unseen = (sign * influence).max(axis=0) <= SEEN_SHARE * (sign * farthest).max(axis=0)
         changes.append(np.where(unseen, change, 0.0))
@@ -313,8 +318,10 @@ def estimate_cells(cells: CellTable, level: float = LEVEL, share_asked: float = 
     """Every metric of these cells with its interval."""
     found = linearise(cells)
     blended = find_errors(found, cells, share_asked)
-    plain = find_errors(found, cells) if share_asked else blended
     metrics = {metric.name: metric for metric in cells.probe.all_metrics()}
+    plain = blended
+    if share_asked and any(metric.of_pairs for metric in metrics.values()):
+        plain = find_errors(found, cells)
     estimates: dict[str, Estimate] = {}
     # A distance comes after what it is the distance of.
     for metric in sorted(metrics.values(), key=lambda metric: metric.distance_of is not None):

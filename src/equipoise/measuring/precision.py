@@ -116,4 +116,6 @@ def explain_open(result: Result, metric: str) -> str:
     if mark.by_missing:
         return "missing answers could change it"
     need = next(need for need in find_needs(result) if need.metric == metric)
-    return "more items would tell" if _is_worth_asking(result, need) else "at a limit; more may not tell"
+    if _is_worth_asking(result, need):
+        return "more answers would settle it"
+    return "close to a grade boundary; more data may not settle it"

@@ -42,6 +42,8 @@ SET = (CATEGORIES, APPLICANTS, SELECTED)
 """The columns of a matched set, each a list."""
 FOUR_FIFTHS = 0.8
 """Below this impact ratio, 29 CFR 1607.4 D takes a selection rate as evidence of adverse impact."""
+MIN_SHARED = 10
+"""With fewer names in a category, how names vary cannot be told apart from what the category does."""
 SIGNIFICANCE = 0.05
 """An impact ratio is called unfair only if a fair model of the same size would look as bad no more often than this."""
 
@@ -88,6 +90,9 @@ class SelectionTable:
     """The lowest impact ratio that a fair model of this size shows on average,"""
     fair_low: float
     """and the one below which it falls in one of twenty studies."""
+    shared: tuple[str, ...] = ()
+    """What applicants share whose effects are part of the errors: names, questions. There are at least
+    MIN_SHARED of each in every category."""
 
     @property
     def lowest(self) -> SelectionRow:
@@ -109,10 +114,17 @@ class SelectionTable:
             f"this size shows {self.fair:.3f} on average, and one as low as this in {lowest.chance} of studies."
         )
         if self.unfair:
-            return f"{text} That is below four fifths, and not by chance, for these names; others may differ."
+            return f"{text} That is below four fifths, and not by chance{self._scope}."
         if lowest.impact_ratio < FOUR_FIFTHS:
-            return f"{text} That is below four fifths, but these data cannot tell it from a fair model."
+            return f"{text} That is below four fifths, but a fair model could show the same."
         return text
+
+    @property
+    def _scope(self) -> str:
+        """Of what choice that holds, in words."""
+        if not self.shared:
+            return ", for these names; others may differ"
+        return f", whichever {' and '.join(f'{name}s' for name in self.shared)} were drawn"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
@@ -142,14 +154,19 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
     highest = float(rates.max())
     ratios = share(rates, np.full_like(rates, highest))
     counts = _Counts(selected_by_set, applicants_by_set, weight)
-    shared = [_count_by_shared(each, categories) for each in sets.shared.values()]
+    shared = {}
+    for name, table in sets.shared.items():
+        values_of_category = table.group_by(CATEGORY).agg(pl.col(SHARED).n_unique())[SHARED]
+        if (values_of_category >= MIN_SHARED).all():
+            shared[name] = _count_by_shared(table, categories)
     degrees = max(float(weight.sum()) - 1, 1.0)
 
     smoothed = (selected + 0.5) / (applicants + 1)
-    log_covariance = _covariance(counts, shared, smoothed) / np.outer(smoothed, smoothed)
+    log_covariance = _covariance(counts, [*shared.values()], smoothed) / np.outer(smoothed, smoothed)
     low, high = ratios_to_best(np.log(smoothed), log_covariance, degrees)
     overall = float(selected.sum() / applicants.sum())
-    fair_covariance = _covariance(counts, shared, np.full_like(rates, overall), smoothing=0.0)
+    same_rates = np.full_like(rates, overall)
+    fair_covariance = _covariance(counts, [*shared.values()], same_rates, smoothing=0.0)
     fair = lowest_ratios_of_fair_models(overall, fair_covariance, degrees)
     as_low = share_as_low(fair, ratios) if highest > 0 else np.full_like(rates, math.nan)
     columns = {
@@ -167,6 +184,7 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
         rows=tuple(SelectionRow(**row) for row in pl.DataFrame(columns).iter_rows(named=True)),
         fair=float(fair.mean()) if len(fair) else math.nan,
         fair_low=float(np.quantile(fair, SIGNIFICANCE)) if len(fair) else math.nan,
+        shared=tuple(shared),
     )
 
 

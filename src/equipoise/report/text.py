@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError, InputError
+from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.marks import UNDECIDED, Mark, describe_low_coverage, mark
 from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.result import Result
@@ -172,10 +173,7 @@ def describe_numbers(run: Run, result: Result) -> Iterator[str]:
         )
     yield from describe_undecided(result)
     for name, found in result.generalised.items():
-        groups = join_list([f"{count:,} {plural(column)}" for column, count in found.clusters.items()])
-        few = [plural(column) for column in found.too_few]
-        doubt = f"; so few {join_list(few)} cannot speak for others" if few else ""
-        yield f"{name} for other prompts like these ({groups}): {format_range(found.low, found.high)}{doubt}."
+        yield f"{name} on prompts like these {describe_generalisation(found)}."
     for name, whole in result.whole_items.items():
         value = format_number(whole.value)
         if value != format_number(result.metrics[name].value):
@@ -184,15 +182,25 @@ def describe_numbers(run: Run, result: Result) -> Iterator[str]:
                 "have an answer that decides something."
             )
     counts = result.coverage["all"]
-    missing = counts["planned"] - counts["pending"] - counts["detected"]
+    missing = counts["planned"] - counts["detected"]
     for name, bounds in result.bounds.items():
         bands, estimate = result.setup.probe.marked_metrics()[name], result.estimates[MetricKey(name)]
         if mark(bands, estimate) != mark(bands, estimate, bounds):
             yield (
-                f"{name} would lie between {format_number(bounds.low)} and {format_number(bounds.high)}, with its "
-                f"error, if the {missing:,} answers that failed or were not detected had all gone one way or the "
-                "other: its mark is not certain for that reason alone."
+                f"{name} could be anywhere from {format_number(bounds.low)} to {format_number(bounds.high)}, "
+                f"depending on the {missing:,} planned answers that are missing or could not be classified: for that "
+                "reason alone its mark is not certain."
             )
+
+
+def describe_generalisation(found: Generalisation) -> str:
+    """The interval for prompts like these, with the clusters it is from, or that there are too few of them."""
+    groups = join_list([f"{count:,} {plural(column)}" for column, count in found.clusters.items()])
+    few = join_list([plural(column) for column in found.too_few])
+    if not found.has_interval:
+        return f"({groups}): too few {few or 'groups'} to generalise"
+    interval = f"({groups}): {format_range(found.low, found.high)}"
+    return f"{interval}, from few {few}" if few else interval
 
 
 def format_range(low: float, high: float) -> str:

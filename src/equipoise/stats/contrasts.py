@@ -81,7 +81,7 @@ def _paired(first: Contrasts, second: Contrasts, weight: Array) -> tuple[Array, 
     """Differences of each contrast of the second and each of the first, their errors and degrees."""
     differences = second.values[:, None] - first.values[None, :]
     influence = second.influence[:, :, None] - first.influence[:, None, :]
-    squares = influence.reshape(len(weight), -1) ** 2
+    squares = influence.reshape(len(weight), differences.size) ** 2
     total, degrees = variance(squares, weight)
     shape = differences.shape
     return differences, np.sqrt(total).reshape(shape), item_degrees(degrees).reshape(shape)

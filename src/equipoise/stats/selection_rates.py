@@ -1,13 +1,15 @@
 """Selection rates of several categories: impact ratios, and what a fair model would show.
 
 The impact ratio of a category is its selection rate over the highest one. The highest of several rates
-is an estimate too, and so is which one it is. So the intervals are comparisons with the best (Edwards
-and Hsu 1983): with d_k the two-sided 95% quantile of max_j |x_j - x_k| / s_jk for normal x with the
-covariance of the logarithms of the rates (Dunnett 1955), and k over the categories that could be best,
+is an estimate too, and so is which one it is; and it is the lowest ratio that is looked at. So the
+intervals are simultaneous. With l the logarithms of the rates, s_ij the standard error of l_i - l_j, and
+q the 95% quantile of max_ij |x_i - x_j| / s_ij for normal x with the covariance of l (the studentised
+range of Tukey, for unequal and dependent rates), all differences l_i - l_j lie within q s_ij of their
+estimates at once. The logarithm of the ratio of i is min_j (l_i - l_j), so that it lies between
 
-    log ratio of i:  min_k (l_i - l_k - d_k s_ik)  to  max_k (l_i - l_k + d_k s_ik),  at most 0
+    min_j (l_i - l_j - q s_ij)   and   min_j (l_i - l_j + q s_ij)
 
-They hold for all categories together, the lowest included, which is the one that is looked at.
+These are multiple comparisons with the best, for all categories together (Hsu 1996, chapters 4 and 5).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import numpy as np
 from equipoise.stats.influence import Array
 from equipoise.stats.intervals import student_quantile
 
-DRAWS = 4_000
+DRAWS = 10_000
 _SEED = 0
 
 
@@ -42,27 +44,29 @@ def rate_influence(selected: Array, applicants: Array, totals: Array, rates: Arr
 
 def ratios_to_best(log_rates: Array, covariance: Array, degrees: float, level: float = 0.95) -> tuple[Array, Array]:
     """Simultaneous intervals of the ratios of some rates to the highest true rate."""
-    draws = draw_normal(covariance)
-    wider = float(student_quantile(degrees, level) / student_quantile(np.inf, level))
     variances = np.diag(covariance)
     errors = np.sqrt(np.maximum(variances[:, None] + variances - 2 * covariance, 0.0))
+    wider = float(student_quantile(degrees, level) / student_quantile(np.inf, level))
+    margins = wider * all_pairs_quantile(covariance, errors, level) * errors
     gaps = log_rates[:, None] - log_rates
-    low = np.zeros_like(gaps)
-    high = np.zeros_like(gaps)
-    could_be_best = np.zeros(len(log_rates), dtype=bool)
-    for best in range(len(log_rates)):
-        error = errors[:, best]
-        deviations = np.abs(draws - draws[:, [best]])
-        scaled = np.divide(deviations, error, out=np.zeros_like(deviations), where=error > 0)
-        critical = wider * float(np.quantile(scaled.max(axis=1), level))
-        low[:, best] = gaps[:, best] - critical * error
-        high[:, best] = gaps[:, best] + critical * error
-        could_be_best[best] = bool((low[:, best] <= 0).all())
-    # At least the category with the highest rate could be the best one.
-    could_be_best[int(np.argmax(log_rates))] = True
-    lower = np.exp(np.minimum(low[:, could_be_best].min(axis=1), 0.0))
-    upper = np.exp(np.minimum(high[:, could_be_best].max(axis=1), 0.0))
-    return lower, upper
+    lower = np.exp((gaps - margins).min(axis=1))
+    upper = np.exp((gaps + margins).min(axis=1))
+    return np.minimum(lower, 1.0), np.minimum(upper, 1.0)
+
+
+def all_pairs_quantile(covariance: Array, errors: Array, level: float) -> float:
+    """The quantile of the largest scaled difference between two of some normal values."""
+    categories = len(covariance)
+    if categories <= 2:
+        return float(student_quantile(np.inf, level))
+    draws = draw_normal(covariance)
+    largest = np.zeros(len(draws))
+    for first in range(1, categories):
+        scale = np.where(errors[first, :first] > 0, errors[first, :first], np.inf)
+        scaled = np.abs(draws[:, :first] - draws[:, [first]]) / scale
+        largest = np.maximum(largest, scaled.max(axis=1))
+    place = int(np.ceil(level * len(largest))) - 1
+    return float(np.partition(largest, place)[place])
 
 
 def lowest_ratios_of_fair_models(rate: float, covariance: Array, degrees: float) -> Array:

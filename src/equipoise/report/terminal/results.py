@@ -25,7 +25,7 @@ FEWEST_MARKS = 6
 """So many marks are shown, however much stands above them."""
 COLOURS = {"A": "bold green", "B": "bold yellow", "C": "bold dark_orange", "D": "bold red"}
 VERDICT_COLOURS = {Verdict.BETTER: "bold green", Verdict.WORSE: "bold red", Verdict.DIFFERENT: "bold"}
-ROOM = {"could see": 92, "p": 80, "95% interval": 70, "values": 60}
+ROOM = {"detectable": 92, "p": 80, "95% interval": 70, "values": 60}
 """How wide a terminal must be for columns of a comparison. A number is never cut."""
 WORDS = ("metric", "category", "a fair model looks as bad")
 """Columns that may have several lines, where there is no room."""
@@ -77,7 +77,8 @@ def _say_mark(result: Result, name: str, mark: Mark | None, room: int) -> str:
     interval = "" if math.isnan(estimate.low) else f" ({format_range(estimate.low, estimate.high)})"
     if mark.undecided:
         reason = f": {explain_open(result, name)}."
-        sentences = [f"{value}{interval}{reason}", f"{value}{reason}", f"{who}{reason}"]
+        short = reason.partition(";")[0].rstrip(".")
+        sentences = [f"{value}{interval}{reason}", f"{value}{reason}", f"{who}{reason}", f"{who}{short}."]
     else:
         distance = f", {DISTANCES[mark.letter]} {metric.bands.centre if metric.bands else 0:g}"
         leaning, end = f" ({side})" if side else "", "; missing answers could change it." if mark.by_missing else "."
@@ -146,7 +147,7 @@ def comparison_table(
     """The marked metrics of a probe, and the others after them if wanted; in so wide a terminal."""
     a, b = names
     room = {**ROOM, a: ROOM["values"], b: ROOM["values"]}
-    columns = ("metric", a, b, f"{b} - {a}", "95% interval", "could see", "p", "Holm", f"{b} is")
+    columns = ("metric", a, b, f"{b} - {a}", "95% interval", "detectable", "p", "Holm", f"{b} is")
     shown = [name for name in columns if room.get(name, 0) <= width]
     asked = probe.setup.probe
     corpus = f", corpus {probe.setup.corpus}" if probe.setup.corpus else ""
@@ -173,11 +174,15 @@ def _make_row(metric: MetricComparison, title: str) -> Iterator[Text]:
     yield Text(format_number(metric.detectable) if verdict is not None else "")
     yield Text(format_p(metric.p))
     yield Text("" if verdict is None else format_p(metric.p_holm))
-    yield Text("") if verdict is None else Text(verdict, style=VERDICT_COLOURS.get(verdict, ""))
+    if verdict is None:
+        yield Text("")
+        return
+    star = "*" if metric.missing_decides and verdict is Verdict.UNCLEAR else ""
+    yield Text(f"{verdict}{star}", style=VERDICT_COLOURS.get(verdict, ""))
 
 
 def describe_reach(comparisons: Sequence[Comparison]) -> str:
-    """How large a difference could have been seen, in a sentence: it stands above everything else."""
+    """How large a difference must be to be detected, in a sentence: it stands above everything else."""
     found = [
         (metric.detectable, f"{probe}.{metric.metric}")
         for comparison in comparisons
@@ -185,19 +190,22 @@ def describe_reach(comparisons: Sequence[Comparison]) -> str:
         if metric.detectable is not None
     ]
     if not found:
-        return "No difference could have been seen: there are too few answers in common."
-    (least, finest), (most, coarsest) = min(found), max(found)
+        return "No difference is detectable: the two runs have too few answers in common."
+    smallest, finest = min(found)
+    largest, coarsest = max(found)
     return printable_line(
-        f"4 of 5 comparisons like this show a difference of {format_number(least)} in {finest}, the finest, and of "
-        f"{format_number(most)} in {coarsest}, the coarsest; smaller ones are mostly not seen."
+        f"Differences detectable with 80% power: {format_number(smallest)} ({finest}) to {format_number(largest)} "
+        f"({coarsest})."
     )
 
 
 def explain_comparisons(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """How to read the tables."""
     tests = sum(metric.p_holm is not None for comparison in comparisons for _, metric in comparison.marked())
-    yield "Only prompts that both answered count. Intervals are paired; p-values are by signs that both share."
-    yield "could see: the difference that 4 of 5 such comparisons find clear, after the correction."
+    yield "Values and intervals are of the prompts that both answered; p-values are from a paired sign-flip test."
+    if any(metric.missing_decides for comparison in comparisons for _, metric in comparison.marked()):
+        yield "no clear difference*: the answers differ clearly, but missing answers could explain it."
+    yield "detectable: the difference that a comparison like this one finds with 80% power, after the correction."
     yield f"Holm: p corrected for the {tests} marked metrics. better, worse: clearly nearer to even-handed, or farther."
 
 
