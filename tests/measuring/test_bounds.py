@@ -19,10 +19,7 @@ from equipoise.authoring import Bands, Totals, own_prompts
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.cells import measure_totals, prepare_cells
 from equipoise.measuring.estimates import estimate_cells
-<<<<<<< HEAD
 from equipoise.measuring.result import Result
-=======
->>>>>>> main
 from equipoise.measuring.summarise import answered_rows, cells, is_answered, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_numbers

@@ -28,16 +28,30 @@ from simulating import SMALL
 # Single rates, by enumeration
 
 
+RATES_IN_ORDERS = replace(
+    ORDER_PROBE,
+    metrics=(
+        *(replace(metric, domain=(0.0, 1.0)) for metric in ORDER_PROBE.metrics[:2]),
+        ORDER_PROBE.metrics[2],
+    ),
+)
+"""Of which the rates end at 0 and at 1."""
+
+
 @pytest.fixture(scope="module")
 def yes_and_no() -> CellTable:
     """Two cells: items with a yes in both orders, and items with a no."""
-    rows = []
-    for label in ("yes", "no"):
-        for order in ("first", "second"):
-            rows.append((label, "care", order, label, Status.OK.value))
-    schema = [ITEM, "topic", "order", LABEL, STATUS]
-    table = cells(answered_rows(ORDER_PROBE, pl.DataFrame(rows, schema=schema, orient="row")))
-    prepared = prepare_cells(ORDER_PROBE, table, {})
+    answers = pl.DataFrame(
+        {
+            ITEM: ["yes", "yes", "no", "no"],
+            "topic": "care",
+            "order": ["first", "second", "first", "second"],
+            LABEL: ["yes", "yes", "no", "no"],
+            STATUS: Status.OK.value,
+        }
+    )
+    table = cells(answered_rows(RATES_IN_ORDERS, answers))
+    prepared = prepare_cells(RATES_IN_ORDERS, table, {})
     is_yes = table["first_yes"].to_numpy() == 1
     return prepared.take(np.argsort(~is_yes))
 
@@ -196,10 +210,9 @@ def test_half_of_the_items_asked_again_leave_half_of_the_variance_between_items(
     """(1 - n/N) V_items + (n/N) Σ v_i, with half of the population there."""
     items = 170
     prompts = equipoise.plan("jobs_lum", sample=items).prompts()
-    rows = []
-    for place, key in enumerate(prompts[ID]):
-        for number in range(4):
-            rows.append({ID: key, "repetition": number + 1, ANSWER: "He." if place % 2 else "She."})
+    texts = ["He." if place % 2 else "She." for place in range(items)]
+    once = prompts.select(ID).with_columns(pl.Series(ANSWER, texts))
+    rows = once.join(pl.DataFrame({"repetition": [1, 2, 3, 4]}), how="cross")
     result = equipoise.score("jobs_lum", rows, sample=items, repeat=4)
     found = result.metrics["masculine_rate"]
     share = items / 339
