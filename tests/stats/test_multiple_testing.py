@@ -13,19 +13,49 @@ from equipoise.stats.multiple_testing import benjamini_hochberg, holm
 P_VALUES = st.lists(st.sampled_from([0.0, 1e-6, 0.004, 0.01, 0.02, 0.05, 0.3, 0.7, 1.0]), min_size=1)
 
 
-@given(p_values=P_VALUES)
-def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
-    """Ties, zeros and ones included."""
+# Few lists: multipletests collects garbage each time, which takes a tenth of a second.
+TIES = [
+    [0.02, 0.02, 0.02],
+    [0.0, 1.0, 0.0, 1.0],
+    [0.05, 0.01, 0.05, 0.01, 0.3],
+    [1.0, 0.7, 0.7, 0.3, 0.004, 0.004],
+]
+
+
+@pytest.mark.parametrize("p_values", TIES)
+def test_holm_with_ties_is_that_of_statsmodels(p_values: list[float]) -> None:
+    """Zeros and ones included."""
     _, expected, _, _ = multipletests(p_values, method="holm")
     assert holm(p_values) == pytest.approx(expected.tolist(), rel=1e-12)
 
 
-@given(p_values=P_VALUES)
-def test_benjamini_and_hochberg_is_that_of_statsmodels(p_values: list[float]) -> None:
-    """Ties, zeros and ones included."""
+@pytest.mark.parametrize("p_values", TIES)
+def test_benjamini_and_hochberg_with_ties_is_that_of_statsmodels(p_values: list[float]) -> None:
+    """Zeros and ones included."""
     _, expected, _, _ = multipletests(p_values, method="fdr_bh")
-    found = benjamini_hochberg(np.array(p_values))
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert benjamini_hochberg(np.array(p_values)) == pytest.approx(expected, rel=1e-12)
+
+
+@given(p_values=P_VALUES)
+def test_holm_is_the_step_down_procedure_by_loops(p_values: list[float]) -> None:
+    """A hypothesis is rejected at a level if all smaller p-values are, each at the level that is its turn."""
+    adjusted = holm(p_values)
+    ordered = sorted(p_values)
+    for level in (0.01, 0.05, 0.2, 0.9):
+        rejected = 0
+        while rejected < len(ordered) and ordered[rejected] * (len(ordered) - rejected) <= level:
+            rejected += 1
+        assert sum(value <= level for value in adjusted) == rejected
+
+
+@given(p_values=P_VALUES)
+def test_benjamini_and_hochberg_is_the_step_up_procedure_by_loops(p_values: list[float]) -> None:
+    """As many are rejected as the last one that is small enough for its place."""
+    adjusted = benjamini_hochberg(np.array(p_values))
+    ordered = sorted(p_values)
+    for level in (0.01, 0.05, 0.2, 0.9):
+        places = [place for place, value in enumerate(ordered, start=1) if value * len(ordered) / place <= level]
+        assert sum(value <= level for value in adjusted) == max(places, default=0)
 
 
 @pytest.mark.parametrize("seed", range(3))
