@@ -41,7 +41,7 @@ def test_holm_is_the_step_down_procedure_by_loops(p_values: list[float]) -> None
     """A hypothesis is rejected at a level if all smaller p-values are, each at the level that is its turn."""
     adjusted = holm(p_values)
     ordered = sorted(p_values)
-    for level in (0.01, 0.05, 0.2, 0.9):
+    for level in (0.013, 0.0517, 0.2113, 0.8731):
         rejected = 0
         while rejected < len(ordered) and ordered[rejected] * (len(ordered) - rejected) <= level:
             rejected += 1
@@ -53,7 +53,7 @@ def test_benjamini_and_hochberg_is_the_step_up_procedure_by_loops(p_values: list
     """As many are rejected as the last one that is small enough for its place."""
     adjusted = benjamini_hochberg(np.array(p_values))
     ordered = sorted(p_values)
-    for level in (0.01, 0.05, 0.2, 0.9):
+    for level in (0.013, 0.0517, 0.2113, 0.8731):
         places = [place for place, value in enumerate(ordered, start=1) if value * len(ordered) / place <= level]
         assert sum(value <= level for value in adjusted) == max(places, default=0)
 
