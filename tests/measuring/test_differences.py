@@ -15,8 +15,7 @@ import scipy.stats
 import equipoise
 from equipoise import Plan, Result
 from equipoise.errors import InputError
-from equipoise.measuring.compare import MetricComparison
-from equipoise.measuring.differences import paired_differences
+from equipoise.measuring.differences import MetricComparison, paired_differences
 from equipoise.measuring.summarise import answered_rows
 from equipoise.probes import get_probe
 from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column

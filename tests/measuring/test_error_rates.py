@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.stats
+from numpy.typing import NDArray
 
 import equipoise
 from equipoise import Comparison, Result, compare
@@ -23,10 +25,10 @@ from measuring.test_selection import table_of
 # Comparisons of ranges
 
 
-QUESTIONS = {"corpus": "scenarios", "sample": 60}
+QUESTIONS: dict[str, Any] = {"corpus": "scenarios", "sample": 60}
 
 
-def answer_questions(is_yes: Array) -> Result:
+def answer_questions(is_yes: NDArray[np.bool_]) -> Result:
     """A result of discrimination_tamkin in which these prompts are answered with yes."""
     prompts = equipoise.plan("discrimination_tamkin", **QUESTIONS).prompts()
     answers = {key: "Yes." if yes else "No." for key, yes in zip(prompts[ID], is_yes, strict=True)}

@@ -18,6 +18,7 @@ from equipoise.measuring.estimates import estimate_groups
 from equipoise.measuring.summarise import answered_rows, cells, without_clusters
 from equipoise.probes import get_probe
 from equipoise.schema import ITEM, LABEL, STATUS, Status
+from equipoise.stats.variance import Labels
 from measuring.order_probe import ORDER_PROBE
 
 BANDS = Bands(limits=(0.05, 0.15, 0.5), centre=0.5)
@@ -55,13 +56,13 @@ def centre_and_influence(labels: Array) -> tuple[float, Array]:
     return centre, (labels - centre) / (len(labels) + 1)
 
 
-def variance_of_clusters(influence: Array, clusters: Array) -> float:
+def variance_of_clusters(influence: Array, clusters: Labels) -> float:
     """K/(K - 1) Σ Z²."""
     sums = np.array([influence[clusters == each].sum() for each in np.unique(clusters)])
     return float(len(sums) / (len(sums) - 1) * (sums**2).sum())
 
 
-def draw_clusters(sizes: Sequence[int], seed: int = 1) -> tuple[Array, Array]:
+def draw_clusters(sizes: Sequence[int], seed: int = 1) -> tuple[Array, Labels]:
     """Answers that depend on their cluster: in turn mostly yes and mostly no."""
     random = np.random.default_rng(seed)
     clusters = np.repeat(np.arange(len(sizes)), sizes)

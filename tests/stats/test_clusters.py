@@ -19,13 +19,13 @@ from equipoise.stats.clusters import (
     welch_covariance,
 )
 from equipoise.stats.influence import Array
-from equipoise.stats.variance import sum_by_label
+from equipoise.stats.variance import Labels, sum_by_label
 from stats.samples import draw_influence
 
 SEEDS = st.integers(0, 10_000)
 
 
-def draw_clustered(seed: int, clusters: int, size: int) -> tuple[Array, Array]:
+def draw_clustered(seed: int, clusters: int, size: int) -> tuple[Array, Labels]:
     """Outcomes that differ between clusters, and the cluster of each."""
     random = np.random.default_rng(seed)
     labels = np.repeat(np.arange(clusters), size)
@@ -83,7 +83,7 @@ def test_items_that_are_their_own_clusters_have_bessels_variance() -> None:
 # Crossed ways
 
 
-def draw_crossed(seed: int, rows: int, columns: int) -> tuple[Array, Array, Array]:
+def draw_crossed(seed: int, rows: int, columns: int) -> tuple[Array, Labels, Labels]:
     """Outcomes of a grid with effects of both factors, and the factors."""
     random = np.random.default_rng(seed)
     row = np.repeat(np.arange(rows), columns)
