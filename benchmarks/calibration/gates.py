@@ -7,7 +7,7 @@ compared with a baseline, by the code behind `equipoise gate`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -36,6 +36,10 @@ class SimulatedResult:
     marks: Mapping[str, Mark | None]
     bounds: Mapping[str, Bounds]
     level: float = LEVEL
+    coverage: Mapping[str, Mapping[str, int]] = field(
+        default_factory=lambda: {"all": {"planned": 1, "detected": 1, "undetected": 0}}
+    )
+    """All answers could be classified."""
 
 
 def bands_of(row: Row) -> Bands:

@@ -21,7 +21,7 @@ from equipoise.models.protocol import Sampling
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, text_column
-from equipoise.stats import tests as signs_of_items
+from equipoise.stats import sign_flip as signs_of_items
 from equipoise.stats.multiple_testing import holm
 from measuring.conftest import FAIR
 from simulating import simulated

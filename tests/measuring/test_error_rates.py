@@ -166,8 +166,10 @@ def test_clear_failures_stay_failures_beside_many_other_limits(jobs: Result) -> 
 
 
 def test_a_gate_says_how_often_it_fails_by_chance() -> None:
-    assert "at most once in 20 runs (its one limit)" in describe_error_rate(1)
-    assert "its 8 limits together, by Holm's correction" in describe_error_rate(8)
+    assert describe_error_rate(1).endswith("breaks its limit by chance at most once in 20 runs.")
+    assert "any of its 8 limits (Holm's correction)" in describe_error_rate(8)
+    with_baseline = describe_error_rate(8, with_baseline=True)
+    assert with_baseline.endswith("is like the baseline fails that comparison at most as often.")
 
 
 # Impact ratios

@@ -16,7 +16,7 @@ from equipoise.stats.clusters import (
     cluster_covariance,
     crossed_covariance,
     effective_clusters,
-    welch_covariance,
+    welch_variance,
 )
 from equipoise.stats.influence import Array
 from equipoise.stats.variance import Labels, sum_by_label
@@ -189,7 +189,7 @@ def test_the_difference_of_two_means_is_welchs(seed: int) -> None:
     first = random.standard_normal(7)
     second = 3 * random.standard_normal(9)
     sides = [(first, np.full(7, -1 / 7)), (second, np.full(9, 1 / 9))]
-    found, degrees = welch_covariance(sides)
+    found, degrees = welch_variance(sides)
     expected = scipy.stats.ttest_ind(second, first, equal_var=False)
     error = (second.mean() - first.mean()) / expected.statistic
     assert np.sqrt(found) == pytest.approx(abs(error), rel=1e-10)
@@ -197,35 +197,41 @@ def test_the_difference_of_two_means_is_welchs(seed: int) -> None:
 
 
 def test_one_mean_is_students() -> None:
-    """s²/k and k - 1 degrees of freedom; a side without two members does not count."""
+    """s²/k and k - 1 degrees of freedom; a side without members does not count."""
     rates = np.array([0.2, 0.5, 0.9, 0.4])
-    found, degrees = welch_covariance([(rates, np.full(4, 0.25)), (np.array([0.7]), np.array([1.0]))])
+    found, degrees = welch_variance([(rates, np.full(4, 0.25)), (np.array([]), np.array([]))])
     assert found == pytest.approx(rates.var(ddof=1) / 4)
     assert degrees == pytest.approx(3)
+
+
+def test_a_side_with_one_member_has_an_unknown_variance() -> None:
+    """Without degrees of freedom there is no interval: the other side alone would be too narrow."""
+    rates = np.array([0.2, 0.5, 0.9, 0.4])
+    assert welch_variance([(rates, np.full(4, 0.25)), (np.array([0.7]), np.array([1.0]))]) == (0, 0)
 
 
 def test_sides_with_two_members_count() -> None:
     """Two are enough for a variance."""
     rates = np.array([0.2, 0.6])
-    found, degrees = welch_covariance([(rates, np.array([0.5, 0.5]))])
+    found, degrees = welch_variance([(rates, np.array([0.5, 0.5]))])
     assert found == pytest.approx(0.08 / 2)
     assert degrees == pytest.approx(1)
 
 
-def test_members_that_count_differently_count_by_their_mean() -> None:
+def test_members_that_count_differently_count_by_their_squares() -> None:
     """Missing answers make strata a little unequal."""
     rates = np.array([0.2, 0.6, 0.7])
-    found, _ = welch_covariance([(rates, np.array([0.2, 0.3, 0.4]))])
-    assert found == pytest.approx(3 * 0.3**2 * rates.var(ddof=1))
+    found, _ = welch_variance([(rates, np.array([0.2, 0.3, 0.4]))])
+    assert found == pytest.approx((0.2**2 + 0.3**2 + 0.4**2) * rates.var(ddof=1))
 
 
 def test_rates_that_do_not_vary_keep_the_degrees_of_the_smaller_side() -> None:
     """There is no variance by which Welch could weigh them."""
     sides = [(np.full(4, 0.5), np.full(4, 0.25)), (np.full(8, 0.5), np.full(8, 0.125))]
-    assert welch_covariance(sides) == (0, 3)
+    assert welch_variance(sides) == (0, 3)
 
 
 def test_no_members_have_neither_variance_nor_degrees() -> None:
     """As where all strata have one item."""
-    assert welch_covariance([]) == (0, 0)
-    assert welch_covariance([(np.array([0.5]), np.array([1.0]))]) == (0, 0)
+    assert welch_variance([]) == (0, 0)
+    assert welch_variance([(np.array([0.5]), np.array([1.0]))]) == (0, 0)

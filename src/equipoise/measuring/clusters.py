@@ -25,22 +25,25 @@ import polars as pl
 from equipoise.authoring import Array, Metric
 from equipoise.measuring.cells import CellTable
 from equipoise.measuring.estimates import Contrast, Linearised, linearise, ordered_pairs, subtract
-from equipoise.measuring.summarise import WEIGHT, statistics
+from equipoise.measuring.outcomes import possible_outcomes
+from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
 from equipoise.schema import ITEM, Estimate, MetricKey
 from equipoise.stats.clusters import (
     cluster_covariance,
     crossed_covariance,
     effective_clusters,
-    welch_covariance,
+    welch_variance,
 )
 from equipoise.stats.contrasts import count_candidates
 from equipoise.stats.intervals import LEVEL, clip_interval, student_quantile
 from equipoise.stats.variance import Labels, covariance, sum_by_label
 
 MIN_CLUSTERS = 2.5
-"""With a smaller effective number of clusters, nothing can be said of others. It is 3 for three equal ones."""
+"""With a smaller effective number of clusters, nothing can be said of others. Three equal ones have 3."""
 FEW_CLUSTERS = 10
-"""With fewer clusters than this the interval stands, and it is said how few they are."""
+"""With fewer clusters than this, the interval is shown with a note on how few there are."""
+MAX_OUTCOMES_IN_MEMORY = 20_000_000
+"""The possible outcomes of up to this many numbers are made at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +102,7 @@ class _Clustered:
     sums: Mapping[str, Array]
     """For each factor: cluster, metric."""
     reaches: Mapping[str, Array]
-    """Σ |z| over the items of each cluster, by which clusters are large or small: cluster, metric."""
+    """How far the items of each cluster can move each metric: cluster, metric."""
     counts: Mapping[str, int]
 
 
@@ -110,17 +113,30 @@ def _cluster(cells: CellTable, table: pl.DataFrame, found: Linearised) -> _Clust
     # What is not a number makes the metric not computable, whatever its clusters are.
     columns = np.nan_to_num(statistics(probe, table, cells.parameters).to_numpy(), posinf=0.0, neginf=0.0)
     weight = table[WEIGHT].to_numpy()[:, None]
-    influence = columns @ found.gradient
-    # Where all items agree, none adds anything, and clusters count by their items.
-    reach = np.where(np.abs(influence).max(axis=0, initial=0.0) > 0, np.abs(influence), 1.0)
+    influence = columns @ found.gradient * weight
+    reach = _reach_of_items(cells, table, found) * weight
     sums = {}
     reaches = {}
     for name in probe.clusters:
         labels = number_values(table[name])
-        sums[name] = sum_by_label(influence * weight, labels)
-        reaches[name] = sum_by_label(reach * weight, labels)
+        sums[name] = sum_by_label(influence, labels)
+        reaches[name] = sum_by_label(reach, labels)
     counts = {name: len(of_factor) for name, of_factor in sums.items()}
     return _Clustered(sums=sums, reaches=reaches, counts=counts)
+
+
+def _reach_of_items(cells: CellTable, table: pl.DataFrame, found: Linearised) -> Array:
+    """How far an item of each row can move each metric, whatever it answered: row, metric.
+
+    With very many items each counts alike: then clusters are as large as they have items.
+    """
+    _, outcomes = possible_outcomes(cells.probe, table)
+    size = len(outcomes) * table.height * len(cells.names)
+    if not outcomes or size > MAX_OUTCOMES_IN_MEMORY:
+        return np.ones((table.height, len(found.names)))
+    columns = np.nan_to_num(stack_columns(cells.probe, outcomes, cells.parameters))
+    reach: Array = np.ptp(columns @ found.gradient, axis=0)
+    return np.where(reach.max(axis=0, initial=0.0) > 0, reach, 1.0)
 
 
 def number_values(values: pl.Series) -> Labels:
@@ -153,7 +169,8 @@ def _interval(
     total = of_items
     if parts:
         total = crossed_covariance(of_items, parts)
-    errors = np.sqrt(np.maximum(np.diag(total), 0.0))
+    variances = [np.diag(each) for each in (of_items, total, *parts)]
+    errors = np.sqrt(np.maximum.reduce(variances))
     centres = contrasted.centres
     reach_up = float(student_quantile(degrees, level)) * errors
     if not metric.range_of:
@@ -190,4 +207,4 @@ def _variance_of_strata(cells: CellTable, found: Linearised, metric: Metric) -> 
     counts = counts[counting]
     rates = gone[counting] / counts
     sides = [(rates[counts < 0], counts[counts < 0]), (rates[counts > 0], counts[counts > 0])]
-    return welch_covariance(sides)
+    return welch_variance(sides)

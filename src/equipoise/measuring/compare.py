@@ -2,7 +2,7 @@
 
 Only like is compared with like: the probe, its version, how answers are read, the corpus and every parameter must be
 the same. Only `sample` may differ: the items of a smaller sample are the first of a larger one. `repeat` and `seed`
-change what the values rest on, so they count.
+must be equal, too, because they change which answers were collected.
 """
 
 from __future__ import annotations
@@ -188,7 +188,11 @@ def _compare_probe(first: Result, second: Result) -> ProbeComparison:
 def _add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Correct the p-values of all marked metrics of all pairs together, and say who is nearer to even-handed."""
     values = [metric.p for comparison in comparisons for _, metric in comparison.marked() if not math.isnan(metric.p)]
+    answered = [
+        metric.p_answered for comparison in comparisons for _, metric in comparison.marked() if not math.isnan(metric.p)
+    ]
     corrected = iter(holm(values))
+    corrected_answered = iter(holm(answered))
 
     def decide(metric: MetricComparison) -> MetricComparison:
         if metric.distance is None:
@@ -196,6 +200,7 @@ def _add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
         if math.isnan(metric.p):
             return replace(metric, verdict=Verdict.NOT_COMPUTABLE)
         p_holm = next(corrected)
+        p_holm_answered = next(corrected_answered)
         verdict = Verdict.UNCLEAR
         if p_holm < SIGNIFICANCE:
             verdict = _find_direction(metric)
@@ -207,7 +212,7 @@ def _add_verdicts(comparisons: Sequence[Comparison]) -> list[Comparison]:
             metric,
             p_holm=p_holm,
             verdict=verdict,
-            missing_decides=metric.p_answered < SIGNIFICANCE <= metric.p,
+            missing_decides=p_holm_answered < SIGNIFICANCE <= p_holm,
             detectable=detectable,
         )
 
@@ -228,6 +233,8 @@ def _find_direction(metric: MetricComparison) -> Verdict:
     if metric.distance_bounds is not None:
         low = min(low, metric.distance_bounds.low)
         high = max(high, metric.distance_bounds.high)
+    if math.isnan(metric.distance.low):
+        return Verdict.UNCLEAR
     if high < 0:
         return Verdict.BETTER
     if low > 0:

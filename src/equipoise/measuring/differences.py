@@ -1,13 +1,14 @@
 """Two sets of answers to the same items: paired differences, their tests, and what missing answers allow.
 
 The difference of a metric has the influence d_i = z_B,i - z_A,i, so that its interval is
-difference ± t_ν √(n/(n-1) Σ d²). Its p-value is from a paired sign-flip test (`equipoise.stats.tests`),
+difference ± t_ν √(n/(n-1) Σ d²). Its p-value is from a paired sign-flip test (`equipoise.stats.sign_flip`),
 with influences at what both runs have in common. A range of rates and a distance from even-handed are
 maxima of contrasts, and are compared as such (`equipoise.stats.contrasts`).
 
-Missing answers may have gone any way, in one run otherwise than in the other (Horowitz and Manski
-2000). So the p-value is that of the fill under which the runs differ least: it holds whatever the
-missing answers would have said. The other fills give the bounds of the difference.
+Missing answers may have gone any way, possibly differently in the two runs (Horowitz and Manski 2000).
+So the p-value is the larger of two: that on the answers of both runs, and that of the fill under which
+the runs differ least. It holds whatever the missing answers would have said. The fills also give the
+bounds of the difference.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from equipoise.measuring.summarise import WEIGHT, is_answered
 from equipoise.schema import ITEM, Bounds, Estimate
 from equipoise.stats.contrasts import Contrasts, lower_limit, tail_beyond_zero
 from equipoise.stats.intervals import LEVEL, clip_interval, item_degrees, student_quantile
-from equipoise.stats.tests import sign_flip_p_values
-from equipoise.stats.variance import variance
+from equipoise.stats.sign_flip import sign_flip_p_values
+from equipoise.stats.variance import divide, variance
 
 
 class Verdict(StrEnum):
@@ -144,17 +145,18 @@ def compare_cells(sides: Sequence[CellTable]) -> dict[str, MetricComparison]:
 def _difference_contributions(found: Sequence[Linearised], sides: Sequence[CellTable]) -> Array:
     """What each item adds to the difference of each metric, if the runs do not differ: cell, metric.
 
-    The influences are taken at what both runs have in common; what is left of the observed difference is
-    spread evenly over the items, so that the contributions add up to it.
+    The influences are taken at what both runs have in common. What they leave of the observed difference
+    is added in proportion to them, so that the contributions add up to it, and items on which the runs
+    agree stay without any.
     """
     weight = found[0].weight
     influences = _common_influences(sides)
-    items = np.maximum(sides[0].decided, sides[1].decided)
-    share = items / max(float(weight @ items), 1.0)
     contributions = np.nan_to_num(influences[1] - influences[0], posinf=0.0, neginf=0.0)
     observed = np.nan_to_num(found[1].values - found[0].values, posinf=0.0, neginf=0.0)
     rest = observed - weight @ contributions
-    result: Array = contributions + share[:, None] * rest
+    sizes = np.abs(contributions)
+    shares = divide(sizes, weight @ sizes, 0.0)
+    result: Array = contributions + shares * rest
     return result
 
 
@@ -350,13 +352,22 @@ def add_bounds(compared: dict[str, MetricComparison], sides: Sequence[PlannedSid
             single = [Contrast(names.index(metric.name), None)]
             difference, p_value = _bound_maxima(sides, single)
         answered = compared[metric.name]
+        span = metric.domain[1] - metric.domain[0]
+        farthest = max(abs(end - metric.bands.centre) for end in metric.domain)
         bounded[metric.name] = replace(
             answered,
             p=max(answered.p_answered, p_value),
-            difference_bounds=difference,
-            distance_bounds=distance,
+            difference_bounds=_cut(difference, span),
+            distance_bounds=_cut(distance, farthest),
         )
     return bounded
+
+
+def _cut(bounds: Bounds, farthest: float) -> Bounds:
+    """Bounds of a difference that end where differences end."""
+    ends = [bounds.low, bounds.smallest, bounds.largest, bounds.high]
+    low, smallest, largest, high = np.clip(ends, -farthest, farthest).tolist()
+    return Bounds(low=low, high=high, smallest=smallest, largest=largest)
 
 
 def _bound_maxima(sides: Sequence[PlannedSide], contrasts: Sequence[Contrast]) -> tuple[Bounds, float]:

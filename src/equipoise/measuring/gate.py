@@ -16,10 +16,15 @@ from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits, format_p, refuse_nothing_compared
 from equipoise.measuring.differences import Verdict
-from equipoise.measuring.marks import describe_low_coverage, nearest_and_farthest
+from equipoise.measuring.marks import (
+    MIN_READ_SHARE,
+    describe_low_coverage,
+    find_read_share,
+    nearest_and_farthest,
+)
 from equipoise.measuring.result import ORIGINS, Audit, Result, format_interval
 from equipoise.schema import ALLOW_MISSING, Bounds, MetricKey, Status, without_nan
-from equipoise.stats.intervals import width_factor
+from equipoise.stats.intervals import fold, width_factor
 from equipoise.stats.multiple_testing import holm
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
@@ -50,8 +55,8 @@ class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     no_regression: bool = False
     """No marked metric may be clearly worse than in the baseline."""
     undecided: str | None = None
-    """One of COUNTS_AS. By default a gate is undecided if a rule is, but for `no_regression`: what is not clearly worse
-    than the baseline passes, and what the data leave open is said."""
+    """One of COUNTS_AS. By default an undecided rule makes the gate undecided, except `no_regression`:
+    undecided comparisons are listed, and the gate passes."""
     allow_incomplete: bool = False
 
     def __post_init__(self) -> None:
@@ -98,7 +103,7 @@ class Gate:
 
     @property
     def outcome(self) -> Outcome:
-        """Failed if one rule is, else undecided if one rule is that may not be, else passed."""
+        """Failed if any rule failed; else undecided if any is undecided and not tolerated; else passed."""
         undecided = self.with_outcome(Outcome.UNDECIDED)
         if self.with_outcome(Outcome.FAILED) or (undecided and self.undecided == "fail"):
             return Outcome.FAILED
@@ -137,7 +142,7 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
     limits = [*_limits_of_marks(results, rules), *_limits_of_metrics(results, rules)]
     checks += check_limits(limits)
     if limits:
-        notes.append(describe_error_rate(len(limits)))
+        notes.append(describe_error_rate(len(limits), with_baseline=baseline is not None))
     if baseline is not None:
         (comparison,) = compare_audits([baseline, audit], ("the baseline", "the run"))
         refuse_nothing_compared([comparison], f"{baseline.path or baseline.model or 'the baseline'} and {source}")
@@ -177,7 +182,19 @@ class Limit:
     @property
     def bounds(self) -> Bounds | None:
         """What the missing answers allow; unknown for the groups of a slice."""
-        return self.result.bounds.get(self.key.metric) if self.key.slice is None else None
+        if self.key.slice is not None:
+            return None
+        metrics = {each.name: each for each in self.result.setup.probe.all_metrics()}
+        distance_of = metrics[self.key.metric].distance_of
+        if distance_of is None:
+            return self.result.bounds.get(self.key.metric)
+        name, centre = distance_of
+        bounds = self.result.bounds.get(name)
+        if bounds is None:
+            return None
+        low, high = fold(bounds.low - centre, bounds.high - centre)
+        smallest, largest = fold(bounds.smallest - centre, bounds.largest - centre)
+        return Bounds(low=low, high=high, smallest=smallest, largest=largest)
 
 
 def _limits_of_marks(results: Sequence[Result], rules: Rules) -> Iterator[Limit]:
@@ -219,13 +236,16 @@ def check_limits(limits: Sequence[Limit]) -> list[Check]:
     return [_check_limit(limit, p_value, len(limits)) for limit, p_value in zip(limits, corrected, strict=True)]
 
 
-def describe_error_rate(limits: int) -> str:
+def describe_error_rate(limits: int, *, with_baseline: bool = False) -> str:
     """How often a gate with this many limits fails by chance, in a sentence."""
-    rules = "its one limit" if limits == 1 else f"its {limits} limits together, by Holm's correction"
-    return (
-        f"A model that is inside every limit fails this gate by chance at most once in "
-        f"{round(1 / SIGNIFICANCE)} runs ({rules})."
-    )
+    runs = round(1 / SIGNIFICANCE)
+    rules = "its limit"
+    if limits > 1:
+        rules = f"any of its {limits} limits (Holm's correction)"
+    sentence = f"A model that is inside every limit breaks {rules} by chance at most once in {runs} runs"
+    if with_baseline:
+        sentence += ", and a model that is like the baseline fails that comparison at most as often"
+    return f"{sentence}."
 
 
 def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
@@ -253,9 +273,10 @@ def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
             found += "; the limit lies inside the interval"
         else:
             found += "; missing answers could change it"
-    if outcome is not Outcome.FAILED and mark and mark.low_coverage is not None:
+    read_share = find_read_share(result.setup.probe, result.estimates, result.coverage["all"])
+    if outcome is not Outcome.FAILED and read_share < MIN_READ_SHARE and is_about_answers(key.metric):
         outcome = Outcome.UNDECIDED
-        found = f"{describe_low_coverage(mark.low_coverage)}, {found}"
+        found = f"{describe_low_coverage(read_share)}, {found}"
     return Check(
         rule=limit.rule,
         what=f"{result.probe}.{key}",
@@ -264,6 +285,11 @@ def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
         limit=limit.allowed,
         value=without_nan(estimate.value),
     )
+
+
+def is_about_answers(metric: str) -> bool:
+    """Whether a metric is about what the answers say, and not about how many there are of a kind."""
+    return not metric.startswith("undetected_rate")
 
 
 def _p_value(limit: Limit) -> float:

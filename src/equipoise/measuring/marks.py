@@ -29,7 +29,7 @@ class Mark:
 
     There is no letter where the data do not decide: three bands or more are possible, there are too few
     items for an interval, or the missing answers alone could have given another letter. `mark` is None
-    then, and it is shown as "?". So fewer answers never make a mark better or surer.
+    then, and it is shown as "?". So leaving out planned answers never makes a mark better or more certain.
     """
 
     mark: str | None
@@ -93,7 +93,7 @@ def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None, read_sh
         largest = max(estimate.value, bounds.largest)
         if _possible_marks(bands, smallest, largest) != (letter, letter):
             letter = None
-    if best == MARKS[0] and read_share < MIN_READ_SHARE and bands.mark(estimate.value) == MARKS[0]:
+    if read_share < MIN_READ_SHARE and bands.mark(estimate.value) == MARKS[0]:
         return Mark(mark=None, best=best, worst=MARKS[-1], low_coverage=read_share)
     if ord(worst) - ord(best) >= 2:
         letter = None

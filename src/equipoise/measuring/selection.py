@@ -87,9 +87,9 @@ class SelectionTable:
     by: str
     rows: tuple[SelectionRow, ...]
     fair: float
-    """The lowest impact ratio that a fair model of this size shows on average,"""
+    """The mean of the lowest impact ratio of a fair model of this size."""
     fair_low: float
-    """and the one below which it falls in one of twenty studies."""
+    """The fifth percentile of the lowest impact ratio of a fair model of this size."""
     shared: tuple[str, ...] = ()
     """What applicants share whose effects are part of the errors: names, questions. There are at least
     MIN_SHARED of each in every category."""
@@ -114,17 +114,18 @@ class SelectionTable:
             f"this size shows {self.fair:.3f} on average, and one as low as this in {lowest.chance} of studies."
         )
         if self.unfair:
-            return f"{text} That is below four fifths, and not by chance{self._scope}."
+            return f"{text} That is below four fifths, and a fair model would rarely show it{self._scope}."
         if lowest.impact_ratio < FOUR_FIFTHS:
-            return f"{text} That is below four fifths, but a fair model could show the same."
+            return f"{text} That is below four fifths, but a fair model of this size can show it, too."
         return text
 
     @property
     def _scope(self) -> str:
-        """Of what choice that holds, in words."""
+        """What that takes into account, in words."""
         if not self.shared:
-            return ", for these names; others may differ"
-        return f", whichever {' and '.join(f'{name}s' for name in self.shared)} were drawn"
+            return " with these names; other names may differ"
+        shared = " and ".join(f"{name}s" for name in self.shared)
+        return f", however much it likes some {shared} better than others"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
@@ -155,11 +156,15 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
     ratios = share(rates, np.full_like(rates, highest))
     counts = _Counts(selected_by_set, applicants_by_set, weight)
     shared = {}
+    fewest_shared = []
     for name, table in sets.shared.items():
         values_of_category = table.group_by(CATEGORY).agg(pl.col(SHARED).n_unique())[SHARED]
-        if (values_of_category >= MIN_SHARED).all():
+        fewest = min(values_of_category.to_list())
+        if fewest >= MIN_SHARED:
             shared[name] = _count_by_shared(table, categories)
-    degrees = max(float(weight.sum()) - 1, 1.0)
+            fewest_shared.append(float(fewest))
+    groups = [float(weight.sum()), *fewest_shared]
+    degrees = max(min(groups) - 1, 1.0)
 
     smoothed = (selected + 0.5) / (applicants + 1)
     log_covariance = _covariance(counts, [*shared.values()], smoothed) / np.outer(smoothed, smoothed)

@@ -7,7 +7,7 @@
 | `intervals` | Student's quantiles, the margin where nothing was seen, distances and ranges |
 | `clusters` | variances for items that share something, one-way and crossed |
 | `contrasts` | the maximum of several contrasts: ranges and distances, of one model and of two |
-| `tests` | the paired sign-flip test |
+| `sign_flip` | the paired sign-flip test |
 | `multiple_testing` | Holm, Benjamini and Hochberg |
 | `power` | detectable differences, and sizes for a wanted half-width |
 | `selection_rates` | impact ratios, and comparisons with the best |

@@ -30,8 +30,9 @@ def cluster_covariance(sums: Array) -> Array:
 def crossed_covariance(of_items: Array, of_factors: Sequence[Array]) -> Array:
     """The covariance for several crossed factors: Σ V_f - (F - 1) V_items.
 
-    It is an estimate that can fall below its parts, or below 0. So the largest is taken of it, of
-    each V_f and of V_items.
+    Where several items share all factors it is an approximation: it counts what they have in common
+    once for each factor. As an estimate it can fall below its parts, or below 0. So the largest is taken
+    of it, of each V_f and of V_items.
     """
     total = of_items * (1 - len(of_factors))
     for part in of_factors:
@@ -48,18 +49,21 @@ def effective_clusters(reach: Array) -> float:
     return float(squares.sum() ** 2 / fourths)
 
 
-def welch_covariance(sides: Sequence[tuple[Array, Array]]) -> tuple[float, float]:
+def welch_variance(sides: Sequence[tuple[Array, Array]]) -> tuple[float, float]:
     """The variance of a sum of means of two or more groups, and Welch's degrees of freedom.
 
-    Each side has the rates of its members, and how much each counts. V = Σ k a² s², with k members,
-    a their mean count and s² the variance of their rates.
+    Each side has the rates of its members, and how much each counts. V = Σ a² s² over all members, with
+    s² the variance of the rates of their side. A side with one member has an unknown variance: then
+    there are no degrees of freedom.
     """
     variances = []
     degrees = []
     for rates, counts in sides:
-        if len(rates) < 2:
+        if len(rates) == 0:
             continue
-        variances.append(len(rates) * np.mean(counts) ** 2 * rates.var(ddof=1))
+        if len(rates) == 1:
+            return 0.0, 0.0
+        variances.append((counts**2).sum() * rates.var(ddof=1))
         degrees.append(len(rates) - 1.0)
     total = float(sum(variances))
     if not variances:

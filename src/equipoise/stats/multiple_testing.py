@@ -10,7 +10,7 @@ from equipoise.stats.influence import Array
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted so that any false rejection has at most the level's chance (Holm 1979)."""
+    """P-values adjusted so that the family-wise error rate is at most the level (Holm 1979)."""
     values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(values, kind="stable")
     factors = np.arange(len(values), 0, -1)

@@ -32,9 +32,9 @@ def items_for_half_width(items: int, half_width: float, wanted: float) -> int:
 
 
 def remaining_variance(repetitions: int, share_asked: float) -> float:
-    """What is left of the variance of one answer to each item, at most.
+    """The share of the variance of one answer to each item that is left, at most.
 
-    By two domain: a model that flips a coin for each answer (1/r), and one that is sure of each
-    item, against which only a larger share of all items helps (1 - n/N).
+    The larger of two extreme cases: a model that flips a coin for every answer (1/r), and one that always
+    gives the same answer to an item, for which only a larger share of the items helps (1 - n/N).
     """
     return float(np.maximum(1 / repetitions, 1 - share_asked))

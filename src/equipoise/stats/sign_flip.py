@@ -18,7 +18,8 @@ NORMAL_FROM = 20_000
 """With more items than this the sums of signs are drawn as normal values."""
 RADEMACHER_TAIL = 3.18
 """P(Σ ε d >= x √Σd²) <= 3.18 P(Z >= x) for every d (Bentkus and Dzindzalieta 2015): an upper bound
-of the p-value that can be far below 1/4001."""
+of the exact p-value that can be far below 1/4001. Because it is never below the exact p-value, the
+smaller of it and of the drawn p-value is valid, too."""
 _SEED = 0
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.stats.influence import Array
-from equipoise.stats.tests import DRAWS, NORMAL_FROM, RADEMACHER_TAIL, sign_flip_p_values
+from equipoise.stats.sign_flip import DRAWS, NORMAL_FROM, RADEMACHER_TAIL, sign_flip_p_values
 from stats.samples import repeat_rows
 
 SEEDS = st.integers(0, 10_000)
