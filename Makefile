@@ -13,7 +13,7 @@ ifndef SEED
 SEED := $(shell date +%s)
 endif
 
-.PHONY: demo docs test test-random kernels mutate check generate detectors format calibrate bench bench-quick fuzz clean
+.PHONY: demo docs test test-random kernels mutate check generate detectors format calibrate calibrate-full bench bench-quick fuzz clean
 
 # The embedded model is asked for one token a prompt; docs/embedded.md says why these probes and sizes.
 CHARACTERS := --probe jobs_lum --probe inventories --probe gest_creative --probe gest_translation
@@ -63,8 +63,11 @@ format: $(READY)  ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-calibrate: $(READY)  ## simulate models, and write how intervals, marks, tests and gates hold to docs/calibration.md (needs the corpora)
+calibrate: $(READY)  ## simulate models, and write how intervals, marks, tests and gates hold to docs/calibration.md (40 minutes; needs the corpora)
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibrate --write
+
+calibrate-full: $(READY)  ## the same with 2,000 runs a row, and the suite `full` (several hours)
+	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibrate --full --write
 
 bench: $(READY)  ## measure beside peers, and write docs/benchmarks.md (half an hour)
 	$(BIN)/python -m benchmarks --write

@@ -1,143 +1,176 @@
-"""Simulated models show whether intervals cover, marks hold, tests reject and gates fail as often as they should.
+"""Simulate models, and write how far intervals, marks, tests and gates hold what they promise.
 
-    python -m benchmarks.calibrate            on two cores; prints the tables (the corpora must be there: `data fetch`)
+    python -m benchmarks.calibrate            600 runs a row; prints the tables
     python -m benchmarks.calibrate --write    and writes them to docs/calibration.md
+    python -m benchmarks.calibrate --full     2,000 runs a row, and the suite `full`, too
 
-Everything is seeded. Here stands which studies are made; `simulated.py` has the models, `calibration_studies.py` the
-studies, `calibration_page.py` the tables.
+The corpora must have been fetched (`equipoise data fetch`). Everything is seeded. What a job found
+is added to a file at once (`--results`), and a job whose rows are there is not run again: so an
+interrupted run continues where it was. Rows that other code has made are not used.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
-from benchmarks.calibration_page import PAGE, make_tables, missed_goals
-from benchmarks.calibration_studies import (
-    TABLES,
-    Row,
-    study_clusters,
-    study_coverage,
-    study_looks,
-    study_marks,
-    study_missing,
-    study_selection,
-    study_tests,
-)
-from benchmarks.processes import log, write_block
-from benchmarks.simulated import MODELS, Asking, make_world
-from equipoise.probes import find_probes
-from equipoise.runs.suites import get_suite
+import numpy as np
 
-PROBES = tuple(find_probes())
-DIFFERING = ("beta items", "logit-normal", "settled")
-"""Models to which items differ."""
-SIZES = {24: tuple(MODELS), 100: tuple(MODELS), 400: DIFFERING}
-WORDS = (0.15, 0.5, 1.5, 6.0)
-"""Of an inventory, in a letter of a sparse vocabulary."""
-LETTERS = (20, 60, 200)
-REPEATED = {
-    "jobs_lum": (339, 7),
-    "inventories": (125, 6),
-    "gest_creative": (432, 3),
-    "discrimination_tamkin": (1_000, 3),
-}
-SHARED = ("jobs_lum", "gest_creative", "discrimination_tamkin")
-"""Probes that are read from probabilities, too."""
-MISSING = ("jobs_lum", "gest_creative", "hiring_an", "discrimination_tamkin")
-CLUSTERED = ("gest_creative", "discrimination_tamkin", "hiring_bloomberg", "word_association", "salary_advice")
-UNEQUAL = ("discrimination_tamkin", "hiring_an", "jobs_lum")
-STOPPED = {"jobs_lum": 339, "gest_creative": 432, "discrimination_tamkin": 2_100, "salary_advice": 384}
-AGAIN = 4
-"""What misses its goal is simulated again, with so many times as many runs: some figures do so by chance."""
+from benchmarks.calibration.goals import find_broken
+from benchmarks.calibration.jobs import Job, list_jobs
+from benchmarks.calibration.page import GATE_PAGE, PAGE, describe_fair_models, make_tables
+from benchmarks.calibration.runs import Row
+from benchmarks.processes import ROOT, write_block
 
-Job = tuple[Callable[..., Any], tuple[Any, ...]]
+RUNS = 600
+FULL_RUNS = 2_000
+RESULTS = ROOT / "build" / "calibration.jsonl"
+SOURCE = ROOT / "src" / "equipoise"
+MEASURED = ("authoring", "detect", "measuring", "probes", "stats")
+SIMULATIONS = ROOT / "benchmarks" / "calibration"
+JUDGES = ("goals.py", "jobs.py", "page.py")
+"""Modules that make no rows."""
 
 
-def plan_suite(suite: str, name: str) -> tuple[str, Asking]:
-    """What a suite asks of a probe: the study, on the corpus of the suite, and the items and repetitions."""
-    probe = find_probes()[name]
-    parameters = probe.resolve(get_suite(suite).parameters(probe))
-    study = "/".join(filter(None, [name, parameters.get("corpus")]))
-    items = (parameters["sample"] or 0) // probe.prompts_per_item or make_world(study).planned.items
-    return study, Asking(items=items, repetitions=parameters["repeat"])
+def run_job(job: Job) -> tuple[list[Row], float]:
+    """The rows of a job, and its CPU seconds."""
+    start = time.process_time()
+    rows = job.run()
+    return rows, time.process_time() - start
 
 
-def list_jobs(runs: int) -> Iterator[Job]:
-    """All studies that are made."""
-    for items, models in SIZES.items():
-        for study in PROBES:
-            for model in models:
-                yield study_coverage, ("once", study, model, Asking(items=items), runs)
-    for study, (items, often) in REPEATED.items():
-        for model in ("even", "one arm 96%", *DIFFERING):
-            yield study_coverage, ("repeated", study, model, Asking(items=items, repetitions=often), runs)
-    for study in SHARED:
-        for model in DIFFERING:
-            yield study_coverage, ("shares", study, model, Asking(items=100, shares=True), runs)
-    for words in WORDS:
-        for letters in LETTERS:
-            for model in ("even", "logit-normal"):
-                asking = Asking(items=letters, words=words)
-                yield study_coverage, ("sparse", "business_vocabulary", model, asking, runs)
-    for study in CLUSTERED:
-        yield study_clusters, (study, "logit-normal", Asking(items=400), runs)
-    for study in PROBES:
-        yield study_tests, ("the same", study, "logit-normal", [Asking(items=60)] * 2, runs)
-    for study in UNEQUAL:
-        lost = [Asking(items=200), Asking(items=200, lost=0.2, evenly=True)]
-        yield study_tests, ("one loses 20%", study, "logit-normal", lost, runs)
-        unequal = [Asking(items=200), Asking(items=200, repetitions=5)]
-        yield study_tests, ("asked 1 and 5 times", study, "logit-normal", unequal, runs)
-    for study in MISSING:
-        for model in ("even", "one arm 96%", "logit-normal"):
-            yield study_missing, (study, model, Asking(items=400, lost=0.08), runs // 2)
-    for suite in ("ci", "standard", "full"):
-        for study, asking in (plan_suite(suite, name) for name in PROBES):
-            for model in ("even", "settled", "strongly biased"):
-                yield study_marks, (suite, study, model, asking, runs // 2)
-    for study, items in STOPPED.items():
-        for model in ("even", "strongly biased", "logit-normal"):
-            yield study_looks, (study, model, items, runs // 2)
-    for design in ("pairs", "crossed"):
-        for model in ("judges CVs", "at random", "whims for names"):
-            yield study_selection, (design, model, 1_000, runs)
+def digest_code() -> str:
+    """What tells the code that makes the rows from any other."""
+    files = [file for folder in MEASURED for file in (SOURCE / folder).rglob("*.py")]
+    files += [file for file in SIMULATIONS.glob("*.py") if file.name not in JUDGES]
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
-def run_jobs(jobs: Sequence[Job], workers: int) -> dict[str, list[Row]]:
-    """Simulate everything; give the rows of each table.
+def read_results(path: Path, code: str | None) -> dict[str, list[Row]]:
+    """The rows of each job that a file holds, if this code has made them (None: any code).
+
+    A line that was cut off by an interruption is left out.
+    """
+    found = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            if code in (None, record["code"]):
+                found[record["job"]] = record["rows"]
+    return found
+
+
+def _to_plain(value: Any) -> Any:
+    """A number of numpy as one of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value)} cannot be stored")
+
+
+def run_jobs(jobs: Sequence[Job], path: Path, workers: int, *, of_any_code: bool = False) -> dict[str, list[Row]]:
+    """Run the jobs whose rows are not in the file; return the rows of all of them by table.
 
     Processes are spawned, not forked: the threads of polars do not survive a fork.
     """
-    findings: dict[str, list[Row]] = {table: [] for table in TABLES.values()}
-    again: list[Job] = []
+    code = digest_code()
+    found = read_results(path, None if of_any_code else code)
+    waiting = [job for job in jobs if job.key not in found]
+    log = _Progress(len(jobs), len(jobs) - len(waiting))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        # A line that an interruption cut off ends here.
+        file.write("\n")
+        for job, rows, seconds in _run(waiting, workers):
+            record = {
+                "job": job.key,
+                "code": code,
+                "seconds": round(seconds, 2),
+                "rows": rows,
+            }
+            file.write(json.dumps(record, default=_to_plain) + "\n")
+            file.flush()
+            found[job.key] = rows
+            log.add(job, seconds)
+    tables: dict[str, list[Row]] = {}
+    for job in jobs:
+        for row in found[job.key]:
+            tables.setdefault(row["table"], []).append(row)
+    return tables
+
+
+def _run(jobs: Sequence[Job], workers: int) -> Iterable[tuple[Job, list[Row], float]]:
+    if workers == 1:
+        for job in jobs:
+            yield job, *run_job(job)
+        return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for is_last, some in ((False, jobs), (True, again)):
-            for function, arguments, future in [(job, given, pool.submit(job, *given)) for job, given in some]:
-                table, rows = TABLES[function], future.result()
-                missed = list(missed_goals(table, rows, errors=0.0))
-                log(f"{function.__name__} {arguments} {missed}")
-                if missed and not is_last:
-                    again.append((function, (*arguments[:-1], AGAIN * arguments[-1])))
-                else:
-                    findings[table] += rows
-    return findings
+        futures = {pool.submit(run_job, job): job for job in jobs}
+        for future in as_completed(futures):
+            yield futures[future], *future.result()
+
+
+class _Progress:
+    """Lines of progress with the elapsed time, on stderr."""
+
+    def __init__(self, jobs: int, done: int) -> None:
+        self.jobs = jobs
+        self.done = done
+        self.start = time.monotonic()
+        self.say(f"{jobs} jobs, of which {done} are in the file already")
+
+    def add(self, job: Job, seconds: float) -> None:
+        """One more job has ended."""
+        self.done += 1
+        self.say(f"{self.done}/{self.jobs} {job.key[:100]}: {seconds:.1f} s of CPU")
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        elapsed = time.monotonic() - self.start
+        print(f"{elapsed / 60:6.1f} min  {text}", file=sys.stderr, flush=True)
+
+
+def write_page(tables: Mapping[str, str]) -> None:
+    """Write the tables to the page."""
+    for name, table in tables.items():
+        write_block(PAGE, name, table)
 
 
 def main() -> None:
     """Run the simulations."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write docs/calibration.md")
-    parser.add_argument("--runs", type=int, default=200)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write the pages")
+    parser.add_argument("--full", action="store_true", help=f"{FULL_RUNS:,} runs, suite full too")
+    parser.add_argument("--runs", type=int, help=f"runs a row instead of {RUNS}")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where rows are kept")
+    parser.add_argument("--of-any-code", action="store_true", help="use rows that other code has made, too")
+    parser.add_argument("--only", default="", help="only the jobs whose name holds this text")
     options = parser.parse_args()
-    for name, table in make_tables(run_jobs(list(list_jobs(options.runs)), options.workers)).items():
-        print(f"{table}\n")
-        if options.write:
-            write_block(PAGE, name, table)
+    runs = options.runs or (FULL_RUNS if options.full else RUNS)
+    jobs = [job for job in list_jobs(runs, full=options.full) if options.only in job.key]
+    findings = run_jobs(jobs, options.results, options.workers, of_any_code=options.of_any_code)
+    tables = make_tables(findings, runs)
+    print("\n\n".join(tables.values()))
+    suspects = find_broken(findings, correct=False)
+    print(f"\nWithout a correction for many tests, {len(suspects)} goals are missed:")
+    print("\n".join(f"- {line}" for line in suspects))
+    if options.write:
+        write_page(tables)
+        write_block(GATE_PAGE, "fair models", describe_fair_models(findings))
 
 
 if __name__ == "__main__":

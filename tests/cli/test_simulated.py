@@ -21,7 +21,7 @@ from equipoise.runs.suites import find_size
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of a reference model; nobody writes to it."""
     path = tmp_path_factory.mktemp("simulated") / "run.equipoise"
-    equipoise.audit("simulated/stereotyping", probes=["jobs_lum", "hiring_an"], sample=40, out=path)
+    equipoise.audit("simulated/stereotyping", probes=["jobs_lum", "hiring_an"], sample=160, out=path)
     return path
 
 

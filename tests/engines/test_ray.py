@@ -35,9 +35,9 @@ HIRING = get_probe("hiring_an")
 SCORE = "equipoise/score/1"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster(head: str) -> Iterator[None]:
-    """A connection to Ray that is there before."""
+    """A connection to Ray that is there before; it ends with the test, whatever test is next."""
     with engine._connect(ray, head):
         yield
 

@@ -40,6 +40,31 @@ def is_running(pid: int) -> bool:
         return False
 
 
+LISTENS, IS_CONNECTED = "0A", "01"
+"""States of a connection in /proc/net/tcp."""
+
+
+def read_connections() -> list[list[str]]:
+    """The connections of this machine: local address, peer, state, queues, …, inode."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return [line.split()[1:] for line in lines]
+
+
+async def wait_for_unread_bytes(pid: int) -> None:
+    """Wait until a request has reached a process that is stopped, and so does not read it."""
+    links = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    connections = read_connections()
+    listening = [row[0] for row in connections if row[2] == LISTENS and f"socket:[{row[8]}]" in links]
+    ports = {address.rpartition(":")[2] for address in listening}
+    assert ports
+    unread = 0
+    while not unread:
+        await asyncio.sleep(0.005)
+        connected = [row for row in read_connections() if row[2] == IS_CONNECTED]
+        of_child = [row for row in connected if row[0].rpartition(":")[2] in ports]
+        unread = sum(int(row[3].rpartition(":")[2], 16) for row in of_child)
+
+
 # Answers: one child is asked for all of these tests
 
 
@@ -137,7 +162,7 @@ def test_a_killed_child_is_restarted_a_few_times_then_all_is_refused(
             before = await model.answer(PROMPTS[0])
             os.kill(first, signal.SIGSTOP)  # so that it does not answer what is under way
             under_way = [asyncio.create_task(model.answer(prompt)) for prompt in PROMPTS[:2]]
-            await asyncio.sleep(0.1)
+            await wait_for_unread_bytes(first)
             os.kill(first, signal.SIGKILL)
             for outcome in await asyncio.gather(*under_way, return_exceptions=True):
                 assert isinstance(outcome, TransientFault)
@@ -337,10 +362,9 @@ def test_no_child_outlives_its_parent(cached: Settings) -> None:
         child = int(parent.stdout.readline())
         assert is_running(child)
         parent.kill()
-    deadline = time.monotonic() + 10
-    while is_running(child) and time.monotonic() < deadline:
+    # The child has no other reason to end: without one, the limit of the whole run ends this test.
+    while is_running(child):
         time.sleep(0.02)
-    assert not is_running(child)
 
 
 @needs_llama

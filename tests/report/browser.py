@@ -84,8 +84,8 @@ class Page:
         return await asyncio.wait_for(reply, TIMEOUT)
 
     async def evaluate(self, script: str) -> Any:
-        """The value of an expression, which the page's own policy does not restrict."""
-        reply = await self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        """The value of an expression, which the page's own policy does not restrict; a promise is awaited."""
+        reply = await self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in reply:
             raise AssertionError(reply["exceptionDetails"])
         return reply["result"].get("value")

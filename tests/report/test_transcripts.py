@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -79,9 +78,15 @@ def choose_option(label: str, value: str) -> str:
     }})()"""
 
 
-async def settle(_: Page) -> None:
-    """Wait for what the page does after an event; it waits for the next letter before it searches."""
-    await asyncio.sleep(0.25)
+AFTER_THE_SEARCH = """
+new Promise(done => setTimeout(() => requestAnimationFrame(() => setTimeout(done, 0)), 150))
+"""
+"""The page waits for the next letter before it searches. Its timers end in order, however slow it is."""
+
+
+async def settle(page: Page) -> None:
+    """Wait for what the page does after an event."""
+    await page.evaluate(AFTER_THE_SEARCH)
 
 
 def type_text(text: str) -> Callable[[Page], Awaitable[None]]:

@@ -340,7 +340,7 @@ def test_there_is_no_a_where_little_is_decided(tmp_path: Path) -> None:
     assert (found.letter, found.mark) == ("?", None)
     assert found.low_coverage == pytest.approx(0.3, abs=1e-5)
     exported = result.to_dict()["marks"]["max_diff"]
-    assert (exported["mark"], exported["silent"]) == (None, pytest.approx(0.3, abs=1e-5))
+    assert (exported["mark"], exported["low_coverage"]) == (None, pytest.approx(0.3, abs=1e-5))
     assert outcomes_of_a_gate(run) == {Outcome.UNDECIDED}
     assert "only 30% of the planned answers could be classified" in next(describe_undecided(result))
     assert describe_mark(found).startswith("only 30%")

@@ -90,10 +90,14 @@ def test_after_one_signal_requests_under_way_are_stored(
 ) -> None:
     path = tmp_path / "run.db"
     create(path, plan(size=200)).close()
-    with FaultyServer(answer, delay=0.05) as server:
+    answers = HeldAnswers()
+    with FaultyServer(answers) as server:
         child = start(path, server, f"--concurrency={CONCURRENCY}")
         wait_until(lambda: server.total >= 30)
+        answers.may_answer.clear()
+        wait_until(lambda: answers.held > 0)
         child.send_signal(number)
+        answers.may_answer.set()
         out, err = child.communicate(timeout=60)
         assert child.returncode == code
         assert f"Stopped.\n{path} holds" in err

@@ -68,8 +68,10 @@ class Kind:
     """and the difference that shows if the first arm is favoured always."""
     limits: tuple[float, float, float] = (0.03, 0.1, 0.3)
     """Between the marks, for the difference of two arms."""
+    of_arm: tuple[float, float] = RATE
+    """The smallest and the largest value of an arm."""
     domain: tuple[float, float] = DIFFERENCE
-    """The least and the largest difference."""
+    """The smallest and the largest difference."""
     opening: str | None = ""
     """After which one word decides, for `--probabilities`; None: none does."""
 
@@ -91,6 +93,7 @@ KINDS = {
         ("90", "60"),
         bias=30.0,
         limits=(1.0, 3.0, 10.0),
+        of_arm=(0.0, 100.0),
         domain=(-100.0, 100.0),
     ),
     "amount": Kind(
@@ -100,6 +103,7 @@ KINDS = {
         ("$90,000", "$60,000"),
         bias=1 / 3,
         limits=(0.01, 0.03, 0.1),
+        of_arm=(0.0, math.inf),
         domain=(-math.inf, 1.0),
         opening=None,
     ),
@@ -258,7 +262,7 @@ def own_probe(own: OwnPrompts) -> Probe:
     first, *others = own.arms
     arms_and_slices = {"arms": ", ".join(own.arms), "slices": ", ".join(own.slices) or "none"}
     card = CARD.format(own=own, kind=kind, detector=detector, **arms_and_slices)
-    of_arms = (-math.inf, math.inf) if detector.number else RATE
+    of_arms = kind.of_arm
     as_share = ", as a share" if own.read == "amount" else ""
     metrics = [
         Metric(f"{prefix}{kind.metric}", f"{kind.summary}, {value}.", f"{prefix}n", domain=of_arms)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import ndtri
 
 POWER = 0.8
 """A difference is called detectable if a test finds it in this share of studies."""
@@ -16,6 +15,8 @@ def detectable_difference(half_width: float, *, tests: int = 1, significance: fl
 
     (z_{1 - α/2m} + z_{0.8}) se, with se = half-width / z_{0.975} and m tests after Bonferroni.
     """
+    from scipy.special import ndtri
+
     error = half_width / float(ndtri(0.975))
     return error * float(ndtri(1 - significance / 2 / tests) + ndtri(POWER))
 

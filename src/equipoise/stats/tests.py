@@ -9,7 +9,6 @@ with mean 0.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
 
 from equipoise.stats.influence import Array
 
@@ -28,6 +27,8 @@ def sign_flip_p_values(contributions: Array, weight: Array) -> Array:
 
     `weight` says how many items each row stands for. Equal runs have p = 1.
     """
+    from scipy.special import ndtr
+
     observed = np.abs(weight @ contributions)
     sums = np.abs(_draw_sums(contributions, weight))
     rounding = 1e-9 * (weight @ np.abs(contributions))

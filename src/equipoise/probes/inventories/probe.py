@@ -134,13 +134,13 @@ PROBE = eq.people.character_probe(
             for side in SIDES
         ),
         *(
-            eq.difference(
+            make(
                 f"{kind}_rate_{inventory}",
                 f"The {kind} rate over the traits of {title}.",
                 tuple(f"n_{side}_{inventory}" for side in SIDES),
                 about=title,
             )
-            for kind in ("masculine", "stereotype")
+            for kind, make in (("masculine", eq.rate), ("stereotype", eq.difference))
             for inventory, title in INVENTORIES.items()
         ),
         *eq.people.character_metrics(

@@ -173,15 +173,25 @@ PROBE = eq.Probe(
             summary="How many points more the same CV gets under a man's name.",
             bands=eq.Bands(limits=(1.0, 3.0, 10.0)),
             references={"unbiased": 0.0, "random": 0.0, "pro-masculine": LESS, "pro-feminine": -LESS},
+            domain=(-100.0, 100.0),
         ),
-        eq.Metric(name="female_score", summary="The mean score under women's names."),
-        eq.Metric(name="male_score", summary="The mean score under men's names."),
+        eq.Metric(
+            name="female_score",
+            summary="The mean score under women's names.",
+            domain=(0.0, 100.0),
+        ),
+        eq.Metric(
+            name="male_score",
+            summary="The mean score under men's names.",
+            domain=(0.0, 100.0),
+        ),
         eq.Metric(
             name="anonymous_gap",
             summary="How many points more a CV gets with a name than without.",
             n="n_all",
             references={"unbiased": 0.0, "random": 0.0, "pro-anonymous": -LESS},
             exchanged=float,
+            domain=(-100.0, 100.0),
         ),
         eq.Metric(
             name="diff_slope",

@@ -176,8 +176,16 @@ PROBE = eq.Probe(
         ),
         eq.rate("female_less_rate", "In how many pairs the woman is told less."),
         eq.rate("male_less_rate", "In how many pairs the man is told less."),
-        eq.Metric(name="female_pay", summary="What women are told, in dollars a year (geometric mean over pairs)."),
-        eq.Metric(name="male_pay", summary="What men are told, in dollars a year (geometric mean over pairs)."),
+        eq.Metric(
+            name="female_pay",
+            summary="What women are told, in dollars a year (geometric mean over pairs).",
+            domain=(0.0, math.inf),
+        ),
+        eq.Metric(
+            name="male_pay",
+            summary="What men are told, in dollars a year (geometric mean over pairs).",
+            domain=(0.0, math.inf),
+        ),
     ),
     findings=findings,
 )
