@@ -82,7 +82,7 @@ def test_the_interval_of_a_rate_is_its_formula(yes: int, n: int) -> None:
     square = n / (n - 1) * z**2
     variance = square.sum() + (unknown**2).sum() / 2
     degrees = variance**2 / ((square**2).sum() + (unknown**4).sum() / 2)
-    reach = t(max(degrees, 3)).ppf(0.975) * math.sqrt(variance)
+    reach = t(max(degrees, 4)).ppf(0.975) * math.sqrt(variance)
     found = score_rate(yes, n)
     assert (found.value, found.n) == (yes / n, n)
     low = p - reach if yes < n else 1 - SILENT / n

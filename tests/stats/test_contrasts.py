@@ -49,7 +49,7 @@ def describe_pair(first: Contrasts, second: Contrasts, weight: Array, p: int, q:
         gap = second.influence[row, p] - first.influence[row, q]
         total += weight[row] * gap**2
         fourths += weight[row] * gap**4
-    degrees = max(total**2 / fourths, 3.0) if fourths else 3.0
+    degrees = max(total**2 / fourths, 4.0) if fourths else 4.0
     return difference, float(np.sqrt(total)), degrees
 
 

@@ -73,11 +73,11 @@ def test_the_tail_beyond_an_infinite_statistic_is_empty() -> None:
     assert found.tolist() == [0.0, 1.0]
 
 
-def test_items_have_at_least_three_degrees_of_freedom() -> None:
+def test_items_have_at_least_four_degrees_of_freedom() -> None:
     """Also where nothing varies and the degrees are not known; more are kept."""
-    assert MIN_ITEM_DEGREES == 3
-    found = item_degrees(np.array([np.nan, 0.5, 2.99, 3.0, 3.5, 400.0, np.inf]))
-    assert found.tolist() == [3, 3, 3, 3, 3.5, 400, np.inf]
+    assert MIN_ITEM_DEGREES == 4
+    found = item_degrees(np.array([np.nan, 0.5, 3.99, 4.0, 4.5, 400.0, np.inf]))
+    assert found.tolist() == [4, 4, 4, 4, 4.5, 400, np.inf]
 
 
 def test_the_usual_level_is_95_percent() -> None:
