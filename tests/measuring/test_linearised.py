@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 import scipy.stats
 
 import equipoise
+from equipoise.authoring import Array
 from equipoise.measuring.cells import prepare_cells
 from equipoise.measuring.estimates import linearise
 from equipoise.measuring.summarise import answered_rows, cells, is_answered
@@ -18,7 +20,7 @@ from equipoise.stats.variance import variance
 from measuring.answered import score, simulate_answers
 
 
-def half_width(squares: np.ndarray, weight: np.ndarray) -> float:
+def half_width(squares: Array, weight: Array) -> float:
     """t √V, with Satterthwaite's degrees of freedom, at least four."""
     total = float(weight @ squares)
     degrees = total**2 / float(weight @ squares**2)
@@ -27,7 +29,7 @@ def half_width(squares: np.ndarray, weight: np.ndarray) -> float:
 
 def test_a_mean_of_strata_has_a_part_of_the_unknown_item_in_each() -> None:
     """One sixteenth of an item of unknown outcome, and n/(n - 1), in each of sixteen stereotypes."""
-    parameters = {"corpus": "mottos", "sample": 160}
+    parameters: dict[str, Any] = {"corpus": "mottos", "sample": 160}
     prompts = equipoise.plan("gest_creative", **parameters).prompts()
     random = np.random.default_rng(2)
     is_male = random.random(prompts.height) < np.where(prompts["stereotype"] <= 8, 0.3, 0.7)
@@ -81,7 +83,7 @@ def test_a_part_of_all_items_asked_again_has_both_kinds_of_variance(items: int) 
 
 def test_the_unknown_letter_holds_one_word_of_each_kind() -> None:
     """A letter holds many words; one word of unknown side is added, not one letter of them."""
-    parameters = {"sample": 96}
+    parameters: dict[str, Any] = {"sample": 96}
     answers = simulate_answers("business_vocabulary", "random", 1, **parameters)
     result = score("business_vocabulary", answers, **parameters)
     probe = result.setup.probe
@@ -123,3 +125,39 @@ def test_the_unknown_item_weighs_as_much_as_its_mass() -> None:
     found = linearise(prepare_cells(plan.probe, table, plan.parameters))
     assert found.pseudo_mass == 1
     assert found.pseudo_weight.sum() * len(found.outcome_influence) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("repeat", [2, 4])
+def test_where_nothing_else_was_seen_every_answer_counts_as_a_trial(repeat: int) -> None:
+    """All men in all answers: 3.7 of n r answers could be others, not 3.7 of n."""
+    attempts = equipoise.plan("jobs_lum", repeat=repeat).attempts().select(ID, "repetition")
+    result = equipoise.score("jobs_lum", attempts.with_columns(pl.lit("He.").alias(ANSWER)), repeat=repeat)
+    found = result.metrics["masculine_rate"]
+    assert found.high == 1
+    assert 0.95 * 3.689 / 339 / repeat <= 1 - found.low <= 1.6 * 3.689 / 339 / repeat
+
+
+@pytest.mark.parametrize("items", [24, 100])
+def test_the_interval_of_a_paired_difference_term_by_term(items: int) -> None:
+    """n/(n - 1) (z_B - z_A)² for each item, and the unknown item of either run."""
+    prompts = equipoise.plan("jobs_lum", sample=items).prompts()
+    sides = []
+    values = []
+    for period in (3, 4):
+        y = (np.arange(items) % period == 0).astype(float)
+        texts = ["He." if male else "She." for male in y]
+        answers = dict(zip(prompts[ID], texts, strict=True))
+        sides.append(score("jobs_lum", answers, sample=items))
+        values.append(y)
+    centres = [(y.sum() + 0.5) / (items + 1) for y in values]
+    first, second = ((y - p) / (items + 1) for y, p in zip(values, centres, strict=True))
+    squares = [*(items / (items - 1) * (second - first) ** 2)]
+    weights = [1.0] * items
+    for centre in centres:
+        squares += [((outcome - centre) / (items + 1)) ** 2 for outcome in (0, 1)]
+        weights += [0.5, 0.5]
+    reach = half_width(np.array(squares), np.array(weights))
+    difference = equipoise.compare(*sides)["jobs_lum"].metrics["masculine_rate"].difference
+    centre = centres[1] - centres[0]
+    assert difference.low == pytest.approx(centre - reach, rel=1e-6)
+    assert difference.high == pytest.approx(centre + reach, rel=1e-6)
