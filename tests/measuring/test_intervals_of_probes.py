@@ -103,6 +103,15 @@ def test_the_interval_of_no_is_that_of_yes_turned_round(yes_and_no: CellTable, i
         assert turned == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
+@pytest.mark.parametrize("items", [20, 60, 120, 600])
+def test_one_more_yes_moves_either_end_by_at_most_two_answers(yes_and_no: CellTable, items: int) -> None:
+    """And never the other way: so one missing answer widens bounds by at most 2/n."""
+    ends = np.array([interval_of_rate(yes_and_no, yes, items) for yes in range(items + 1)])
+    steps = np.diff(ends, axis=0)
+    assert steps.min() >= -1e-12
+    assert steps.max() <= 2 / items + 1e-12
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
 def test_more_items_give_narrower_intervals(yes_and_no: CellTable, share: float) -> None:
     widths = []

@@ -157,6 +157,20 @@ def test_the_p_value_is_found_by_searching_the_limits(seed: int) -> None:
     assert tail_beyond_zero(first, second, weight) == pytest.approx((1 - root) / 2, rel=1e-5)
 
 
+def test_only_the_contrasts_whose_maximum_is_above_are_corrected_for() -> None:
+    """The second model has one clear maximum of three, the first has three that tie."""
+    influence = draw_influence(4, 12, 6)
+    weight = draw_weights(4)
+    first = Contrasts(np.zeros(3), influence[:, :3])
+    second = Contrasts(np.array([500.0, 0.0, 0.0]), influence[:, 3:])
+    assert candidates_of(second, weight) == 1
+    assert candidates_of(first, weight) == 3
+    up = lower_limit_by_loops(first, second, weight, 0.95, 1)
+    assert lower_limit(first, second, weight, 0.95) == pytest.approx(up, rel=1e-12)
+    down = lower_limit_by_loops(second, first, weight, 0.95, 3)
+    assert lower_limit(second, first, weight, 0.95) == pytest.approx(down, rel=1e-12)
+
+
 # Properties
 
 

@@ -69,6 +69,7 @@ def test_the_size_is_the_smallest_that_is_enough(items: int, wanted: float) -> N
 def test_the_size_is_at_least_one_item() -> None:
     """Also where the wanted interval is far wider than the pilot's."""
     assert items_for_half_width(20, 0.001, 0.9) == 1
+    assert items_for_half_width(20, 0.0, 0.9) == 1
 
 
 @pytest.mark.parametrize(

@@ -227,11 +227,11 @@ def test_each_item_and_metric_has_its_own_variance_over_repetitions() -> None:
 
 def test_equal_answers_have_no_variance_below_zero() -> None:
     """Rounding does not make a variance negative."""
-    counts = np.array([[7.0], [0.0]])
-    effects = np.array([[[0.1]], [[0.7]]])
-    found = repetition_variance(counts, effects)
-    assert found[0, 0] >= 0
-    assert found[0, 0] == pytest.approx(0, abs=1e-17)
+    counts = np.array([[6.0], [1.0]])
+    effects = np.full((2, 1, 1), 2.3)
+    shares = counts[:, 0] / 7
+    assert (shares * 2.3**2).sum() < (shares * 2.3).sum() ** 2, "by rounding"
+    assert repetition_variance(counts, effects)[0, 0] == 0
 
 
 # Quotients and sums
