@@ -86,8 +86,9 @@ def find_promises(findings: Findings) -> Iterator[Promise]:
         yield from _cover(row, what, UNITED)
         yield _wrong(row, what, row["runs"])
     for row in findings.get("designs", ()):
-        factors = f"{row['clusters']} clusters, {row['sizes']}, {row['factors']} factors"
-        yield from _cover(row, f"prompts like these, {factors}, `{row['metric']}`", GENERALISED)
+        what = f"prompts like these, {row['clusters']} clusters, {row['sizes']}"
+        what += f", factors: {row['factors']}, differing by {row['deviation']:g}"
+        yield from _cover(row, f"{what}, `{row['metric']}`", GENERALISED)
     for row in findings.get("clusters", ()):
         yield from _cover(row, _name(row, "prompts like these"), GENERALISED)
     for row in findings.get("pairs", ()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from benchmarks.calibration.answers import NO_LOSS, Asking, lose_by_content, lose_evenly
@@ -52,6 +53,7 @@ ITEMS_AT_LIMITS = 300
 WIDTHS = (0.0, 0.3, 0.6, 1.0, 3.0)
 ONE_UNREAD = ((20, 1), (60, 1), (200, 1), (339, 2), (339, 8))
 CLUSTER_COUNTS = (2, 3, 5, 10, 40)
+DEVIATIONS = (0.5, 1.0)
 CLUSTERED = (
     "gest_creative",
     "discrimination_tamkin",
@@ -167,8 +169,10 @@ def _lose(runs: int) -> Iterator[Job]:
 def _generalise(runs: int) -> Iterator[Job]:
     for sizes in (EQUAL, DOMINANT, FALLING):
         for clusters in CLUSTER_COUNTS:
-            for is_crossed in (False, True):
-                design = Design(clusters=clusters, sizes=sizes, is_crossed=is_crossed)
+            for is_crossed, deviation in product((False, True), DEVIATIONS):
+                design = Design(
+                    clusters=clusters, sizes=sizes, is_crossed=is_crossed, deviation=deviation
+                )
                 yield Job(study_designs, (design, runs))
     for study in CLUSTERED:
         yield Job(study_clusters, (study, CLUSTERS, 400, runs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from benchmarks.calibration import goals
 from benchmarks.calibration.gates import bands_of, judge_regressions
@@ -104,9 +105,9 @@ def _code(name: str) -> str:
     return f"`{name}`"
 
 
-def _group(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
+def _group(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
     """The rows with the same values in some columns, in their order."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
     return groups
@@ -234,20 +235,23 @@ def _unread_table(rows: Sequence[Row]) -> str:
 
 
 def _designs_table(rows: Sequence[Row]) -> str:
-    head = ["clusters", "sizes", "factors", "metric", "has an interval", "covered", "half-width"]
-    cells = [
-        [
-            row["clusters"],
-            row["sizes"],
-            row["factors"],
-            _code(row["metric"]),
-            _share(row["intervals"], row["runs"]),
-            _share(row["covered"], row["intervals"]),
-            _number(row["half"]),
-        ]
-        for row in rows
-    ]
+    """For each way to put items into clusters, by metric and by how far clusters differ."""
+    kinds = [*_group(rows, "metric", "deviation")]
+    head = ["sizes", "clusters", "factors"]
+    head += [f"{_code(metric)}, {deviation:g}" for metric, deviation in kinds]
+    cells = []
+    for keys, members in _group(rows, "sizes", "clusters", "factors").items():
+        of_kind = {(row["metric"], row["deviation"]): row for row in members}
+        cells.append([*keys, *(_covered_of(of_kind[kind]) for kind in kinds)])
     return markdown_table(head, cells)
+
+
+def _covered_of(row: Row) -> str:
+    """The share of intervals that cover, and how many runs have one, unless all have."""
+    covered = _share(row["covered"], row["intervals"])
+    if row["intervals"] in (0, row["runs"]):
+        return covered
+    return f"{covered} of {row['intervals']:,}"
 
 
 def _clusters_table(rows: Sequence[Row]) -> str:
