@@ -10,6 +10,7 @@ from benchmarks.calibration import goals
 from benchmarks.calibration.gates import bands_of, judge_regressions
 from benchmarks.calibration.goals import Findings
 from benchmarks.calibration.jobs import COVERED_MODELS, LOSSES, WIDTHS
+from benchmarks.calibration.limits import REACHED
 from benchmarks.calibration.models import EVEN, SETTLED, STRONG
 from benchmarks.calibration.runs import Row
 from benchmarks.processes import ROOT, markdown_table
@@ -300,7 +301,20 @@ def _gates_table(findings: Findings) -> str:
         counts = (row["passed"], row["failed"], row["wrongly"], undecided)
         shares = [_share(count, runs) for count in counts]
         cells.append([row["size"], row["model"], f"`--fail-on {row['rule']}`", *shares])
-    return markdown_table(head, cells)
+    return f"{markdown_table(head, cells)}\n\n{_describe_unreached(findings)}".rstrip()
+
+
+def _describe_unreached(findings: Findings) -> str:
+    """Which metrics of the models just inside a limit are not at it, in a sentence."""
+    missed = {}
+    for row in findings.get("gate limits", ()):
+        if abs(row["truth"] - row["target"]) > REACHED:
+            what = f"{_code(row['study'])} {_code(row['metric'])}"
+            missed[what] = f"{what} ({row['truth']:.3f} instead of {row['target']:.3f})"
+    if not missed:
+        return ""
+    names = ", ".join(missed.values())
+    return f'In the models "just inside", these lie farther inside: {names}.'
 
 
 def _regressions_table(rows: Sequence[Row]) -> str:
