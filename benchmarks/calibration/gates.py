@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
 
-from benchmarks.calibration.runs import Row
+from benchmarks.calibration.runs import Findings, Row
 from benchmarks.calibration.worlds import make_world
 from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
@@ -41,6 +41,14 @@ class SimulatedResult:
 def bands_of(row: Row) -> Bands:
     """The bands of the metric of a row."""
     return make_world(row["study"]).probe.marked_metrics()[row["metric"]]
+
+
+def judge_all(findings: Findings) -> Findings:
+    """The findings with how all gates did, in two tables of their own."""
+    suites = [row for row in findings.get("coverage", ()) if row["estimates"]]
+    gates = judge_gates([*suites, *findings.get("gate limits", ())])
+    regressions = judge_regressions(findings.get("pairs", ()))
+    return {**findings, "gates": [*gates], "regressions": [*regressions]}
 
 
 def judge_gates(rows: Sequence[Row]) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.calibration.answers import NO_LOSS, Asking, lose_by_content, lose_evenly
 from benchmarks.calibration.comparing import Pair, study_pair
-from benchmarks.calibration.coverage import study_coverage, study_looks
+from benchmarks.calibration.coverage import GATED, study_coverage, study_looks
 from benchmarks.calibration.generalising import (
     DOMINANT,
     EQUAL,
@@ -30,8 +30,6 @@ from equipoise.runs.suites import get_suite
 
 PROBES = tuple(find_probes())
 COVERED_MODELS = (EVEN, SETTLED, BETA, CLUSTERS, STRONG)
-DECIDED_MODELS = (EVEN, SETTLED, STRONG)
-"""The models of the table that says what each suite can decide."""
 SMALL = 20
 SMALL_SIZES = {"word_association": 28}
 """A fourth of its items are a control, which no marked metric counts."""
@@ -132,7 +130,7 @@ def _cover(runs: int, *, full: bool) -> Iterator[Job]:
         for model in COVERED_MODELS:
             yield Job(study_coverage, ("coverage", (str(SMALL),), name, model, small, runs))
         for (study, asking), sizes in plan_suites(suites, name).items():
-            models = DECIDED_MODELS if sizes == ["full"] else COVERED_MODELS
+            models = GATED if sizes == ["full"] else COVERED_MODELS
             for model in models:
                 arguments = ("coverage", tuple(sizes), study, model, asking, runs)
                 yield Job(study_coverage, arguments)

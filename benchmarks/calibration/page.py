@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchmarks.calibration import goals
-from benchmarks.calibration.gates import bands_of, judge_regressions
-from benchmarks.calibration.goals import Findings
+from benchmarks.calibration.gates import bands_of
 from benchmarks.calibration.jobs import COVERED_MODELS, LOSSES, WIDTHS
 from benchmarks.calibration.limits import REACHED
 from benchmarks.calibration.models import EVEN, SETTLED, STRONG
-from benchmarks.calibration.runs import Row
+from benchmarks.calibration.runs import Findings, Row
 from benchmarks.processes import ROOT, markdown_table
 from equipoise.authoring.metrics import MARKS
 
@@ -39,7 +38,7 @@ def make_tables(findings: Findings, runs: int) -> dict[str, str]:
         "clusters": _clusters_table(findings.get("clusters", ())),
         "pairs": _pairs_table(findings.get("pairs", ())),
         "gates": _gates_table(findings),
-        "regressions": _regressions_table(findings.get("pairs", ())),
+        "regressions": _regressions_table(findings.get("regressions", ())),
         "suites": _suites_table(findings.get("coverage", ())),
         "looks": _looks_table(findings.get("looks", ())),
         "selection": _ratios_table(findings.get("ratios", ())),
@@ -64,7 +63,7 @@ def describe_runs(findings: Findings, runs: int) -> str:
 
 def describe_fair_models(findings: Findings) -> str:
     """How often fair models pass the gate that the suite `ci` is made for, in sentences."""
-    judged = {row["model"]: row for row in goals.judge_findings(findings) if _is_for_pipelines(row)}
+    judged = {row["model"]: row for row in findings.get("gates", ()) if _is_for_pipelines(row)}
     if not judged:
         return ""
     at_random = judged[EVEN]
@@ -295,7 +294,7 @@ def _pairs_table(rows: Sequence[Row]) -> str:
 def _gates_table(findings: Findings) -> str:
     head = ["suite", "model", "rule", "passed", "failed", "wrongly", "undecided"]
     cells = []
-    for row in goals.judge_findings(findings):
+    for row in findings.get("gates", ()):
         runs = row["runs"]
         undecided = runs - row["passed"] - row["failed"]
         counts = (row["passed"], row["failed"], row["wrongly"], undecided)
@@ -326,7 +325,7 @@ def _regressions_table(rows: Sequence[Row]) -> str:
             _share(row["failed"], row["runs"]),
             _share(row["passed"], row["runs"]),
         ]
-        for row in judge_regressions(rows)
+        for row in rows
     ]
     return markdown_table(head, cells)
 
