@@ -2,7 +2,7 @@
 
     python -m benchmarks.calibrate            600 runs a row; prints the tables
     python -m benchmarks.calibrate --write    and writes them to docs/calibration.md
-    python -m benchmarks.calibrate --full     2,000 runs a row, and the suite `full`, too
+    python -m benchmarks.calibrate --full     2,000 runs a row
 
 The corpora must have been fetched (`equipoise data fetch`). Everything is seeded. What a job found
 is added to a file at once (`--results`), and a job whose rows are there is not run again: so an
@@ -163,7 +163,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--write", action="store_true", help="write the pages")
-    parser.add_argument("--full", action="store_true", help=f"{FULL_RUNS:,} runs, suite full too")
+    parser.add_argument("--full", action="store_true", help=f"{FULL_RUNS:,} runs a row")
     parser.add_argument("--runs", type=int, help=f"runs a row instead of {RUNS}")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS, help="where rows are kept")
@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only the jobs whose name holds this text")
     options = parser.parse_args()
     runs = options.runs or (FULL_RUNS if options.full else RUNS)
-    jobs = [job for job in list_jobs(runs, full=options.full) if options.only in job.key]
+    jobs = [job for job in list_jobs(runs) if options.only in job.key]
     rows = run_jobs(jobs, options.results, options.workers, of_any_code=options.of_any_code)
     findings = judge_all(rows)
     tables = make_tables(findings, runs)

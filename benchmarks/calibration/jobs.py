@@ -30,6 +30,7 @@ from equipoise.runs.suites import get_suite
 
 PROBES = tuple(find_probes())
 COVERED_MODELS = (EVEN, SETTLED, BETA, CLUSTERS, STRONG)
+SUITES = ("ci", "standard", "full")
 SMALL = 20
 SMALL_SIZES = {"word_association": 28}
 """A fourth of its items are a control, which no marked metric counts."""
@@ -109,10 +110,10 @@ def plan_suites(suites: tuple[str, ...], name: str) -> dict[tuple[str, Asking], 
     return asked
 
 
-def list_jobs(runs: int, *, full: bool) -> Iterator[Job]:
-    """All studies. `full` adds the suite `full`, whose runs take the longest."""
+def list_jobs(runs: int) -> Iterator[Job]:
+    """All studies."""
     yield Job(study_rates, RATES)
-    yield from _cover(runs, full=full)
+    yield from _cover(runs)
     yield from _lose(runs)
     yield from _generalise(runs)
     yield from _compare(runs)
@@ -123,13 +124,12 @@ def list_jobs(runs: int, *, full: bool) -> Iterator[Job]:
             yield Job(study_looks, (study, model, items, runs))
 
 
-def _cover(runs: int, *, full: bool) -> Iterator[Job]:
-    suites = ("ci", "standard", "full") if full else ("ci", "standard")
+def _cover(runs: int) -> Iterator[Job]:
     for name in PROBES:
         small = Asking(items=SMALL_SIZES.get(name, SMALL))
         for model in COVERED_MODELS:
             yield Job(study_coverage, ("coverage", (str(SMALL),), name, model, small, runs))
-        for (study, asking), sizes in plan_suites(suites, name).items():
+        for (study, asking), sizes in plan_suites(SUITES, name).items():
             models = GATED if sizes == ["full"] else COVERED_MODELS
             for model in models:
                 arguments = ("coverage", tuple(sizes), study, model, asking, runs)

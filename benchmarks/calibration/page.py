@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.calibration import goals
 from benchmarks.calibration.gates import bands_of
-from benchmarks.calibration.jobs import COVERED_MODELS, LOSSES, WIDTHS
+from benchmarks.calibration.jobs import COVERED_MODELS, LOSSES, SUITES, WIDTHS
 from benchmarks.calibration.limits import REACHED
 from benchmarks.calibration.models import EVEN, SETTLED, STRONG
 from benchmarks.calibration.runs import Findings, Row
@@ -142,7 +142,7 @@ def _coverage_table(rows: Sequence[Row]) -> str:
     models = list(dict.fromkeys(row["model"] for row in rows))
     if set(models) <= set(COVERED_MODELS):
         models = [model for model in COVERED_MODELS if model in models]
-    is_once = any(row["size"] in ("ci", "standard") for row in rows)
+    is_once = any(row["size"] in SUITES for row in rows)
     head = ["probe", "metric", "items", *models, "certain and wrong", "width"]
     if is_once:
         head.insert(2, "size")
@@ -150,8 +150,6 @@ def _coverage_table(rows: Sequence[Row]) -> str:
     for (study, metric, size, asked), members in _group(
         rows, "study", "metric", "size", "asked"
     ).items():
-        if size == "full":
-            continue
         of_model = {row["model"]: row for row in members}
         covered = [_covered(of_model.get(model)) for model in models]
         wrong = max(row["wrong"] / row["runs"] for row in members)
@@ -339,7 +337,7 @@ def _suites_table(rows: Sequence[Row]) -> str:
     head.append("biased")
     cells = []
     shown = [row for row in rows if row["estimates"]]
-    shown.sort(key=lambda row: ("ci", "standard", "full").index(row["size"]))
+    shown.sort(key=lambda row: SUITES.index(row["size"]))
     for (size, study, asked, metric), members in _group(
         shown, "size", "study", "asked", "metric"
     ).items():
