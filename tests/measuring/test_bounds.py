@@ -7,21 +7,23 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 
 import equipoise
 from equipoise.authoring import Bands, Totals, own_prompts
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.cells import measure_totals, prepare_cells
 from equipoise.measuring.estimates import estimate_cells
+from equipoise.measuring.result import Result
 from equipoise.measuring.summarise import answered_rows, cells, is_answered, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_numbers
-from equipoise.schema import ID, ITEM, LABEL, STATUS, Status
+from equipoise.schema import ID, ITEM, LABEL, STATUS, Estimate, Status
 from measuring.order_probe import ORDER_PROBE, ORDERS
 
 BANDS = Bands(limits=(0.05, 0.15, 0.5))
@@ -57,11 +59,14 @@ def fill_in(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
 
 
 def is_missing(label: str | None, status: Status) -> bool:
-    return status is not Status.PENDING and (label is None or status is not Status.OK)
+    return label is None or status is not Status.OK
 
 
 def random_attempts(seed: int) -> list[Attempt]:
-    """Two to five items, each asked once or twice in two orders. One to five answers failed or decide nothing."""
+    """Two to five items, each asked once or twice in two orders.
+
+    One to five answers failed or decide nothing; one may be pending.
+    """
     rng = np.random.default_rng(seed)
     items, repetitions = rng.integers(2, 6), rng.integers(1, 3)
     attempts: list[Attempt] = [
@@ -80,7 +85,7 @@ def random_attempts(seed: int) -> list[Attempt]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_bounds_are_the_least_and_the_largest_of_all_possible_values(seed: int) -> None:
+def test_bounds_are_the_smallest_and_the_largest_of_all_possible_values(seed: int) -> None:
     attempts = random_attempts(seed)
     possible = [measure_values(filled) for filled in fill_in(attempts)]
     assert len(possible) > 1
@@ -142,34 +147,112 @@ def test_bounds_hold_every_slope_that_missing_answers_could_give(name: str, metr
     assert bounds.largest <= farthest[1] + 1e-9
 
 
+WHOLE: list[Attempt] = [("q0", "first", "yes", Status.OK), ("q0", "second", "no", Status.OK)]
+"""One item with both answers."""
+
+
 def test_there_are_no_bounds_where_nothing_is_missing() -> None:
-    whole: list[Attempt] = [("q0", "first", "yes", Status.OK), ("q0", "second", "no", Status.OK)]
-    assert bound_metrics(PROBE, summarised(whole), {}) == {}
-    pending: list[Attempt] = [("q1", "first", None, Status.PENDING), ("q1", "second", None, Status.PENDING)]
-    assert bound_metrics(PROBE, summarised([*whole, *pending]), {}) == {}
-    failed: list[Attempt] = [("q1", "first", None, Status.TIMEOUT)]
-    found = bound_metrics(PROBE, summarised([*whole, *failed]), {})["first_rate"]
-    assert (found.smallest, found.largest) == (0.5, 1.0)
+    assert bound_metrics(PROBE, summarised(WHOLE), {}) == {}
 
 
-def test_words_that_are_counted_have_no_bounds() -> None:
-    prompts = equipoise.plan("business_vocabulary", sample=12).prompts()
-    result = equipoise.score("business_vocabulary", dict.fromkeys(prompts[ID], "Nothing."), sample=12)
-    assert result.bounds == {}
+@pytest.mark.parametrize("status", [Status.PENDING, Status.TIMEOUT, Status.EMPTY, Status.OK])
+def test_an_answer_is_missing_for_whatever_reason_it_was_not_classified(status: Status) -> None:
+    """It is pending, failed, or says nothing: it could have been a yes or a no."""
+    found = bound_metrics(PROBE, summarised([*WHOLE, ("q1", "first", None, status)]), {})["first_rate"]
+    assert found.smallest == 0.5
+    assert found.largest == 1.0
 
 
-def test_the_error_of_bounds_is_that_of_the_items_as_filled_in() -> None:
-    """60 of 100 first answers are yes, 10 are missing: 0.6 to 0.7, each with 1.66 of its standard error."""
+def test_all_pending_answers_count_as_missing() -> None:
+    """Both of an item that was not asked yet."""
+    pending: list[Attempt] = [
+        ("q1", "first", None, Status.PENDING),
+        ("q1", "second", None, Status.PENDING),
+    ]
+    bounds = bound_metrics(PROBE, summarised([*WHOLE, *pending]), {})
+    assert (bounds["first_rate"].smallest, bounds["first_rate"].largest) == (0.5, 1.0)
+    assert (bounds["second_rate"].smallest, bounds["second_rate"].largest) == (0.0, 0.5)
+    assert (bounds["order_effect"].smallest, bounds["order_effect"].largest) == (0.0, 1.0)
+
+
+def score_letters(missing: int, **parameters: Any) -> Result:
+    """Letters of a fair model, of which the first few are missing."""
+    prompts = equipoise.plan("business_vocabulary", **parameters).prompts()
+    texts = get_probe("business_vocabulary").simulate(prompts, "unbiased", np.random.default_rng(1))
+    answers = dict(zip(prompts[ID], texts, strict=True))
+    lost = prompts[ID][:missing].to_list()
+    kept = {key: text for key, text in answers.items() if key not in lost}
+    return equipoise.score("business_vocabulary", kept, **parameters)
+
+
+def test_letters_that_are_all_there_have_no_bounds() -> None:
+    assert score_letters(0, sample=24).bounds == {}
+
+
+def test_missing_letters_could_hold_words_of_either_kind() -> None:
+    """Letters that were withheld are not letters without words."""
+    found = score_letters(10, sample=96)
+    bounds = found.bounds["mean_diff"]
+    assert bounds.low < bounds.smallest < found.metrics["mean_diff"].value < bounds.largest < bounds.high
+
+
+def summarised_rates(yes: int, no: int, missing: int) -> pl.DataFrame:
+    """Items whose first answer is a yes, a no or missing; the second is always a yes."""
     attempts: list[Attempt] = []
-    for number in range(100):
-        label = "yes" if number < 60 else "no" if number < 90 else None
-        attempts += [(f"q{number}", "first", label, Status.OK), (f"q{number}", "second", "yes", Status.OK)]
-    found = bound_metrics(PROBE, summarised(attempts), {})["first_rate"]
-    assert (found.smallest, found.largest) == pytest.approx((0.6, 0.7))
-    errors = [math.sqrt(p * (1 - p) / 99) for p in (0.6, 0.7)]
-    assert (found.smallest - found.low, found.high - found.largest) == pytest.approx(
-        [1.66 * error for error in errors], rel=0.01
-    )
+    labels = ["yes"] * yes + ["no"] * no + [None] * missing
+    for number, label in enumerate(labels):
+        attempts.append((f"q{number}", "first", label, Status.OK))
+        attempts.append((f"q{number}", "second", "yes", Status.OK))
+    return summarised(attempts)
+
+
+def estimate_filled(table: pl.DataFrame, name: str) -> Estimate:
+    """The ordinary estimate of a table of which nothing is missing."""
+    return estimate_cells(prepare_cells(PROBE, table, {"seed": 0}))[name]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_ends_of_bounds_are_those_of_the_intervals_of_the_filled_tables(name: str) -> None:
+    """Of the table in which all missing answers are a no, and of that in which all are a yes."""
+    found = bound_metrics(PROBE, summarised_rates(60, 30, 10), {})[name]
+    as_no = estimate_filled(summarised_rates(60, 40, 0), name)
+    as_yes = estimate_filled(summarised_rates(70, 30, 0), name)
+    assert found.smallest == pytest.approx(min(as_no.value, as_yes.value))
+    assert found.largest == pytest.approx(max(as_no.value, as_yes.value))
+    assert found.low == pytest.approx(min(as_no.low, as_yes.low), abs=1e-9)
+    assert found.high == pytest.approx(max(as_no.high, as_yes.high), abs=1e-9)
+
+
+def test_the_ends_of_bounds_are_t_intervals_with_one_item_of_unknown_outcome() -> None:
+    """60 of 100 are a yes and 10 are missing: by hand, 0.6 less and 0.7 plus t √V."""
+    found = bound_metrics(PROBE, summarised_rates(60, 30, 10), {})["first_rate"]
+    for yes, end, sign in ((60, found.low, -1), (70, found.high, 1)):
+        p = (yes + 0.5) / 101
+        z = np.array([1 - p] * yes + [-p] * (100 - yes)) / 101
+        unknown = np.array([1 - p, -p]) / 101
+        square = 100 / 99 * z**2
+        variance = square.sum() + (unknown**2).sum() / 2
+        degrees = variance**2 / ((square**2).sum() + (unknown**4).sum() / 2)
+        reach = scipy.stats.t(degrees).ppf(0.975) * math.sqrt(variance)
+        assert end == pytest.approx(p + sign * reach, rel=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.995])
+def test_bounds_have_the_level_of_the_interval(level: float) -> None:
+    """A run that looks several times has wider bounds, too."""
+    found = bound_metrics(PROBE, summarised_rates(60, 30, 10), {}, level=level)["first_rate"]
+    cells_as_no = prepare_cells(PROBE, summarised_rates(60, 40, 0), {"seed": 0})
+    expected = estimate_cells(cells_as_no, level=level)["first_rate"]
+    assert found.low == pytest.approx(expected.low, abs=1e-9)
+
+
+def test_one_missing_answer_widens_the_bounds_by_hardly_more_than_its_share() -> None:
+    """With 1 of 100 missing, bounds and interval differ by at most 2/n on either side."""
+    table = summarised_rates(60, 39, 1)
+    bounds = bound_metrics(PROBE, table, {})["first_rate"]
+    estimate = estimate_filled(table, "first_rate")
+    assert estimate.low - bounds.low <= 2 / 100
+    assert bounds.high - estimate.high <= 2 / 100
 
 
 def test_the_value_on_whole_pairs_stands_beside_the_plain_one() -> None:

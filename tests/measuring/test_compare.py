@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,33 +10,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import ttest_rel
 
 import equipoise
 from equipoise import Audit, Comparison, Result, compare
 from equipoise.detect import YES_NO
 from equipoise.errors import InputError
-from equipoise.measuring import differences
 from equipoise.measuring.compare import ProbeComparison, compare_audits
-from equipoise.measuring.differences import Verdict, paired_differences
-from equipoise.measuring.plan import Plan
-from equipoise.measuring.summarise import answered_rows
+from equipoise.measuring.differences import Verdict
 from equipoise.models.protocol import Sampling
 from equipoise.probes import get_probe
 from equipoise.runs.run import Run
-from equipoise.schema import ANSWER, ID, LABEL, STATUS, Status, text_column
+from equipoise.schema import ANSWER, ID, text_column
+from equipoise.stats import tests as signs_of_items
 from equipoise.stats.multiple_testing import holm
-from equipoise.stats.tests import DRAWS
+from measuring.conftest import FAIR
 from simulating import simulated
 
-BIASED = {
-    "jobs_lum": "stereotyping",
-    "gest_creative": "stereotyping",
-    "hiring_an": "pro-masculine",
-    "discrimination_tamkin": "biased",
-    "business_vocabulary": "stereotyping",
-}
-FAIR = dict.fromkeys(BIASED, "unbiased")
 CLEARLY_DIFFERENT = {
     ("jobs_lum", "stereotype_rate"),
     ("gest_creative", "stereotype_rate"),
@@ -46,21 +33,6 @@ CLEARLY_DIFFERENT = {
     ("discrimination_tamkin", "max_diff"),
     ("business_vocabulary", "mean_diff"),
 }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
-@pytest.fixture(scope="module")
-def fair(folder: Path) -> Run:
-    return simulated(folder / "fair.equipoise", FAIR)
-
-
-@pytest.fixture(scope="module")
-def biased(folder: Path) -> Run:
-    return simulated(folder / "biased.equipoise", BIASED, seed=2)
 
 
 def verdicts(comparison: Comparison) -> dict[tuple[str, str], Verdict | None]:
@@ -93,6 +65,19 @@ def test_the_same_answers_do_not_differ(fair: Run) -> None:
             assert (difference.value, metric.p) == (0.0, 1.0), metric
             assert math.isnan(difference.low) or difference.low <= 0.0 <= difference.high
     assert {(metric.verdict, metric.p_holm) for _, metric in comparison.marked()} == {(Verdict.UNCLEAR, 1.0)}
+
+
+def test_the_same_model_asked_twice_does_not_clearly_differ(fair: Run, folder: Path) -> None:
+    comparison = compare(fair, simulated(folder / "twice.equipoise", FAIR, seed=9))
+    assert set(verdicts(comparison).values()) == {Verdict.UNCLEAR}
+    for _, metric in comparison.marked():
+        assert metric.difference.low <= 0 <= metric.difference.high
+
+
+def test_leaning_against_the_stereotype_is_worse_than_fair(fair: Run, folder: Path) -> None:
+    against = simulated(folder / "against.equipoise", {"business_vocabulary": "anti-stereotyping"})
+    (verdict,) = verdicts(compare(fair, against)).values()
+    assert verdict is Verdict.WORSE
 
 
 def test_known_differences_are_found_in_both_directions(fair: Run, biased: Run) -> None:
@@ -133,6 +118,9 @@ def test_holm_is_as_by_hand(values: list[float], expected: list[float]) -> None:
     ("first", "second", "verdict"),
     [
         (0.5, 0.8, Verdict.WORSE),
+        (0.5, 0.2, Verdict.WORSE),
+        (0.1, 0.7, Verdict.BETTER),
+        (0.48, 0.95, Verdict.WORSE),
         (0.2, 0.4, Verdict.BETTER),
         (0.3, 0.7, Verdict.DIFFERENT),
         (0.5, 0.52, Verdict.UNCLEAR),
@@ -201,6 +189,7 @@ DETECTOR = get_probe("jobs_lum").detector.title
     [
         ({}, {}, {"seed": 4}, "seed is 0 in A and 4 in B"),
         ({}, {}, {"repeat": 2}, "repeat is 1 in A and 2 in B"),
+        ({}, {"specified": YES_NO}, {}, DEFINITION),
         ({"corpus": "gest"}, {}, {}, "corpus is None in A and 'gest' in B"),
         ({"corpus_sha256": "0" * 64}, {}, {}, f"corpus_sha256 is None in A and '{'0' * 64}' in B"),
         ({}, {"version": 99}, {}, f"version is {get_probe('jobs_lum').version} in A and 99 in B"),
@@ -258,49 +247,15 @@ def test_other_settings_of_the_model_are_noted(folder: Path) -> None:
     assert compare(runs[0], runs[0]).notes == ()
 
 
-# Paired differences, and the test by signs that both share
-
-
-def labelled_rows(plan: Plan, labels: Sequence[str]) -> pl.DataFrame:
-    """Item rows of prompts with these labels."""
-    answered = plan.prompts().with_columns(pl.Series(LABEL, labels), pl.lit(Status.OK.value).alias(STATUS))
-    return answered_rows(plan.probe, answered)
-
-
-@pytest.mark.parametrize(("changed", "men"), [(2, 2), (7, 6), (10, 5)])
-def test_the_p_value_of_a_rate_is_that_of_all_signs(changed: int, men: int) -> None:
-    """Of 40 items so many change their gender, and so many of those to a man: a sign test of those that changed."""
-    plan = equipoise.plan("jobs_lum", sample=40)
-    before = ["male", "female"] * 20
-    after = list(before)
-    after[1 : 2 * men : 2] = ["male"] * men
-    after[0 : 2 * (changed - men) : 2] = ["female"] * (changed - men)
-    gaps = [1] * men + [-1] * (changed - men)
-    sums = [abs(np.dot(signs, gaps)) for signs in itertools.product([-1, 1], repeat=changed)]
-    exact = float(np.mean([total >= abs(sum(gaps)) for total in sums]))
-    rows = [labelled_rows(plan, labels) for labels in (before, after)]
-    found = paired_differences(plan.setup, rows[0], rows[1])
-    assert found["masculine_rate"].p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / DRAWS) + 2 / DRAWS)
-    assert found["masculine_rate"].p >= 2 ** (1 - changed)
-    in_another_order = rows[1].sample(fraction=1.0, shuffle=True, seed=1)
-    assert paired_differences(plan.setup, rows[0].reverse(), in_another_order) == found
+# Paired differences
 
 
 def test_very_many_items_are_tested_by_normal_values(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = jobs(0.5), jobs(0.6)
     signs = compare_jobs(first, second).metrics
-    monkeypatch.setattr(differences, "MOST_SIGNS", 10)
+    monkeypatch.setattr(signs_of_items, "NORMAL_FROM", 10)
     for name, metric in compare_jobs(first, second).metrics.items():
         assert metric.p == pytest.approx(signs[name].p, abs=0.04), name
-
-
-def test_the_interval_of_a_difference_is_that_of_the_paired_t() -> None:
-    first, second = jobs(0.5), jobs(0.5, draw=2)
-    men = [result.evaluated.sort(ID)[LABEL] == "male" for result in (first, second)]
-    exact = ttest_rel(*(side.cast(pl.Float64).to_numpy() for side in reversed(men)))
-    found, limits = compare_jobs(first, second).metrics["masculine_rate"], exact.confidence_interval(0.95)
-    assert (found.difference.low, found.difference.high) == pytest.approx((limits.low, limits.high), abs=0.004)
-    assert found.p == pytest.approx(exact.pvalue, abs=0.08)
 
 
 def test_in_a_pair_only_what_both_answered_counts() -> None:

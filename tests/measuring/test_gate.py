@@ -6,31 +6,23 @@ import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
 import equipoise
 from equipoise import Audit
-from equipoise.errors import BadParameter, InputError, UnknownName
 from equipoise.measuring.gate import Check, Gate, Outcome, Rules, check_rules
 from equipoise.measuring.marks import mark
-from equipoise.report.terminal.gates import gate_lines, headline, headline_of_all, junit, markdown
-from equipoise.safe_text import printable_line
 from equipoise.schema import ID, Bounds, Estimate, MetricKey
 from simulating import SMALL, simulated
 
 GAP, SLOPE = "hiring_an.diff_acceptance_rate", "hiring_an.diff_regression"
 WORDS = "business_vocabulary.mean_diff"
 SLICE = "race_white_diff_acceptance_rate"
+WIDE = {"diff_acceptance_rate": 0.9}
+"""A limit that no missing answer of these runs could break."""
 INCOMPLETE = {"complete": {"attempts"}}
-HOSTILE = (
-    "<script>alert(1)</script> `code` **bold** _it_ [x](http://evil.example) ![x](http://evil.example/p.png)",
-    "line\n| ✅ PASS | forged | row | here |\n# heading \x1b]0;title\x07\x1b[2J\x1b[31mred -->|\\|",
-    "]]></testcase><testcase name='forged'/> lone \ud800 surrogate, \ufffe, \u2028 and \u202e",
-    "@everyone www.evil.example https://evil.example #1 :smile:",
-)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +41,9 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Audit]:
     runs["mute"] = simulated(folder / "mute.equipoise", stances["fair"], answers=mute, parameters=many)
     runs["unfinished"] = simulated(folder / "unfinished.equipoise", stances["fair"], answered=150, parameters=many)
     runs["failures"] = simulated(folder / "failures.equipoise", stances["fair"], failed=20, parameters=many)
+    runs["few failures"] = simulated(folder / "few.equipoise", stances["fair"], failed=4, parameters=many)
+    smaller = {**SMALL, "hiring_an": {"sample": 80}}
+    runs["smaller"] = simulated(folder / "smaller.equipoise", stances["fair"], parameters=smaller)
     return {name: run.results() for name, run in runs.items()}
 
 
@@ -69,6 +64,7 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("fair", {"fail_on": "C"}, {}, {}),
         # The slope of a fair model of this size reaches from A to B, and so may the words of sixty letters.
         ("fair", {"fail_on": "B"}, {}, {"--fail-on B": {SLOPE, WORDS}}),
+        ("unfair", {"fail_on": "D"}, {"--fail-on D": {GAP, WORDS}}, {}),
         ("unfair", {"fail_on": "B"}, {"--fail-on B": {GAP, WORDS}}, {"--fail-on B": {SLOPE}}),
         ("against", {"fail_on": "C"}, {"--fail-on C": {WORDS}}, {}),
         # What is not computable is undecided.
@@ -76,16 +72,40 @@ def undecided(gate: Gate) -> dict[str, set[str]]:
         ("mute", {"max": {"diff_acceptance_rate": 1.0}}, {}, {"--max 1": {GAP}}),
         # A distance counts, not the sign.
         ("unfair", {"max": {"diff_acceptance_rate": 0.9}}, {"--max 0.9": {GAP}}, {}),
+        ("unfair", {"max": {"diff_acceptance_rate": 0.99}}, {}, {"--max 0.99": {GAP}}),
+        ("unfair", {"max": {"diff_acceptance_rate": 1.0}}, {}, {}),
+        ("against", {"max": {"mean_diff": 0.3}}, {"--max 0.3": {WORDS}}, {}),
         ("against", {"max": {"mean_diff": 0.3}, "fail_on": "D"}, {"--max 0.3": {WORDS}, "--fail-on D": {WORDS}}, {}),
         # A metric without bands is taken as it is.
         ("unfair", {"max": {"male_acceptance_rate": 0.1}}, {}, {}),
+        (
+            "unfair",
+            {"max": {"female_acceptance_rate": 0.9}},
+            {"--max 0.9": {"hiring_an.female_acceptance_rate"}},
+            {},
+        ),
         # The metric of one probe, a group of a slice, and the group of one probe.
         ("unfair", {"max": {WORDS: 0.5}}, {"--max 0.5": {WORDS}}, {}),
         ("unfair", {"max": {SLICE: 0.5}}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"max": {f"hiring_an.{SLICE}": 0.5}}, {"--max 0.5": {f"hiring_an.{SLICE}"}}, {}),
+        ("unfair", {"max": {SLICE: 1.0}}, {}, {}),
         # Too little of it.
-        ("unfinished", {"fail_on": "D"}, {}, INCOMPLETE),
-        ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}, {}),
-        ("failures", {"fail_on": "D"}, {}, INCOMPLETE),
+        ("unfinished", {"max": WIDE}, {}, INCOMPLETE),
+        ("unfinished", {"max": WIDE, "allow_incomplete": True}, {}, {}),
+        ("failures", {"max": WIDE}, {}, INCOMPLETE),
+        ("failures", {"max": WIDE, "allow_incomplete": True}, {}, {}),
+        ("few failures", {"max": WIDE}, {}, {}),
+        # Several rules at once.
+        (
+            "unfair",
+            {"fail_on": "D", "max": {"mean_diff": 0.1}},
+            {"--fail-on D": {GAP, WORDS}, "--max 0.1": {WORDS}},
+            {},
+        ),
+        # What is pending could change a mark like what failed.
+        ("unfinished", {"fail_on": "D"}, {}, {**INCOMPLETE, "--fail-on D": {SLOPE}}),
+        ("unfinished", {"fail_on": "D", "allow_incomplete": True}, {}, {"--fail-on D": {SLOPE}}),
+        ("failures", {"fail_on": "D"}, {}, {**INCOMPLETE, "--fail-on D": {SLOPE}}),
     ],
 )
 def test_rules(
@@ -108,10 +128,14 @@ def test_rules(
     ("baseline", "audit", "failing", "open_checks"),
     [
         ("fair", "fair", set(), set()),
-        ("unfair", "fair", set(), set()),
+        # For 120 pairs of two models the slopes alone may differ by more than A and B reach.
+        ("unfair", "fair", set(), {SLOPE}),
+        ("unfair", "unfair", set(), {SLOPE}),
         ("fair", "against", {WORDS}, set()),
-        ("fair", "unfair", {GAP, WORDS}, set()),
+        ("fair", "unfair", {GAP, WORDS}, {SLOPE}),
         ("fair", "mute", set(), {GAP, SLOPE}),
+        # Compared on what both asked: forty pairs.
+        ("fair", "smaller", set(), {SLOPE}),
     ],
 )
 def test_no_regression(
@@ -223,98 +247,54 @@ def test_what_an_undecided_rule_makes_of_the_gate(undecided: str | None, rule: s
     assert Gate(model="m", file="f", checks=broken, undecided=undecided).outcome is FAILED
 
 
-@pytest.mark.parametrize(
-    ("rules", "error", "words"),
-    [
-        ({}, InputError, ["equipoise gate run.equipoise --fail-on C"]),
-        ({"fail_on": "A"}, BadParameter, ["B, C or D", "'A'"]),
-        ({"fail_on": "BC"}, BadParameter, ["'BC'"]),
-        ({"fail_on": "C", "undecided": "fall"}, UnknownName, ["Did you mean 'fail'"]),
-        ({"max": {"mean_dif": 0.1}}, UnknownName, ["'mean_diff'", "equipoise show RUN --all"]),
-        ({"max": {"hiring_an.mean_diff": 0.1}}, UnknownName, ["business_vocabulary.mean_diff"]),
-        ({"max": {"race_whit_diff_acceptance_rate": 0.1}}, UnknownName, [f"Did you mean '{SLICE}'"]),
-        ({"max": {"§§§§": 0.1}}, UnknownName, ["There are: business_vocabulary.mean_diff, "]),
-        ({"max": {"mean_diff": -0.1}}, BadParameter, ["0 or more", "-0.1"]),
-        ({"no_regression": True}, InputError, ["--baseline RUN"]),
-    ],
-)
-def test_nonsense_is_the_users_error(
-    audits: dict[str, Audit], rules: dict[str, Any], error: type[InputError], words: list[str]
-) -> None:
-    with pytest.raises(error) as raised:
-        check_rules(audits["fair"], Rules(**rules))
-    assert raised.value.exit_code == 2
-    assert all(word in str(raised.value) for word in words), str(raised.value)
+def test_each_rule_covers_every_metric_it_is_about(audits: dict[str, Audit]) -> None:
+    """Marks and the baseline are about every marked metric, a limit about the metric that it names."""
+    fair = audits["fair"]
+    gate = check_rules(fair, Rules(fail_on="C", max={"mean_diff": 1.0}, no_regression=True), fair)
+    marked = [f"{name}.{metric}" for name, result in fair.items() for metric in result.marks]
+    covered: dict[str, list[str]] = {}
+    for check in gate.checks[1:]:
+        covered.setdefault(check.rule, []).append(check.what)
+    assert covered == {"--fail-on C": marked, "--max 1": [WORDS], "--no-regression": marked}
 
 
-def test_a_gate_takes_paths_runs_audits_and_results(audits: dict[str, Audit]) -> None:
-    unfair, fair = audits["unfair"], audits["fair"]
-    assert unfair.path is not None
-    expected = check_rules(unfair, Rules(fail_on="D"))
-    for source in (unfair, str(unfair.path), equipoise.Run.open(unfair.path)):
-        assert equipoise.gate(source, fail_on="D") == expected
-    regressions = check_rules(unfair, Rules(no_regression=True), fair)
-    assert equipoise.gate(unfair.path, no_regression=True, baseline=fair.path) == regressions
-    assert failed(equipoise.gate(unfair["hiring_an"], fail_on="D")) == {"--fail-on D": {GAP}}
-    with pytest.raises(InputError, match="not both"):
-        equipoise.gate(fair, Rules(fail_on="C"), fail_on="D")
+def test_a_check_holds_the_value_of_its_metric(audits: dict[str, Audit]) -> None:
+    fair = audits["fair"]
+    gate = check_rules(fair, Rules(fail_on="C"))
+    values = {check.what: check.value for check in gate.checks[1:]}
+    for name, result in fair.items():
+        for metric, estimate, _ in result.marked():
+            assert values[f"{name}.{metric}"] == estimate.value
 
 
-# How it is written
+def test_limits_on_a_rate_without_marks_are_held_against_its_interval(audits: dict[str, Audit]) -> None:
+    """None of 120 answers was undetected: a few per cent of others could be."""
+    metric = "undetected_rate_attempts"
+    estimate = audits["jobs"]["jobs_lum"].metrics[metric]
+    assert estimate.value == 0
+    assert check_rules(audits["jobs"], Rules(max={metric: 0.0})).outcome is OPEN
+    assert check_rules(audits["jobs"], Rules(max={metric: estimate.high})).outcome is PASSED
 
 
-def gate(*, model: str = "m", words: str = "w") -> Gate:
-    checks = [Check(rule="complete", what="attempts", outcome=PASSED, found="all", limit="none pending")]
-    checks += [
-        Check(rule=f"--max {words}", what=words, outcome=outcome, found=words, limit=words, value=0.5)
-        for outcome in (FAILED, OPEN)
-    ]
-    return Gate(model=model, file=model, checks=checks, notes=[words])
+def test_limits_on_a_rate_with_marks_are_held_against_its_distance(audits: dict[str, Audit]) -> None:
+    estimate = audits["jobs"]["jobs_lum"].metrics["masculine_rate"]
+    far = max(0.5 - estimate.low, estimate.high - 0.5)
+    assert check_rules(audits["jobs"], Rules(max={"masculine_rate": 0.0})).outcome is OPEN
+    assert check_rules(audits["jobs"], Rules(max={"masculine_rate": far + 1e-6})).outcome is PASSED
+    assert check_rules(audits["jobs"], Rules(max={"masculine_rate": far - 1e-6})).outcome is OPEN
 
 
-def test_the_verdict_comes_first_and_what_passed_is_counted() -> None:
-    rules = {"--fail-on C": (PASSED, OPEN, FAILED), "--no-regression": (PASSED, OPEN, PASSED)}
-    checks = [
-        Check(rule=rule, what=f"{outcome} {rule}", outcome=outcome, found="B to D, 0.4", limit="l")
-        for rule, outcomes in rules.items()
-        for outcome in outcomes
-    ]
-    verdict = Gate(model="m", file="f", checks=checks)
-    lines = [line.plain for line in gate_lines(verdict)]
-    assert lines[0] == "FAILED: 1 of 6 rules; failed --fail-on C is B to D; 2 open  m · f"
-    assert [line[:4] for line in lines[1:3]] == ["FAIL", "OPEN"]
-    assert lines[3].endswith("(--undecided fail would): undecided --no-regression")
-    assert lines[4:] == ["3 passed (--all shows each)"]
-    words = [line.plain[:4] for line in gate_lines(verdict, everything=True)][1:]
-    assert words == ["FAIL", "OPEN", "OPEN", "PASS", "PASS", "PASS"]
-    passed = replace(verdict, checks=[checks[0], checks[4]])
-    assert headline(passed) == "PASSED: 1 of 2 rules; 1 open"
-    assert headline_of_all([passed, verdict]).plain == "FAILED: 1 of 2 runs"
+@pytest.mark.parametrize("rules", [Rules(fail_on="C"), Rules(max={"masculine_rate": 0.1})])
+def test_without_an_interval_nothing_is_decided(audits: dict[str, Audit], rules: Rules) -> None:
+    few = estimated(audits["jobs"], 0.5, math.nan, math.nan)
+    gate = check_rules(few, rules)
+    assert gate.outcome is OPEN
+    assert gate.with_outcome(OPEN)[0].found.endswith("too few for an interval")
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-def test_foreign_text_stays_text(hostile: str) -> None:
-    verdict = gate(model=hostile, words=hostile)
-    shown = printable_line(hostile)
-    assert shown.isprintable()
-
-    root = ET.fromstring(junit([verdict]))
-    names = ["attempts complete", *[f"{shown} --max {shown}"] * 2]
-    assert [case.get("name") for case in root.iter("testcase")] == names
-    assert [entry.get("value") for entry in root.iter("property")] == [shown, shown, shown]
-    assert sum(1 for _ in root.iter()) == 12
-
-    lines = list(gate_lines(verdict, everything=True))
-    assert [line.plain[:4] for line in lines] == ["FAIL", "FAIL", "OPEN", "PASS"]
-    assert all(line.plain.isprintable() for line in lines)
-    assert all(shown in line.plain for line in lines[:3])
-
-    page = markdown(verdict)
-    rows = [line for line in page.splitlines() if line.startswith("|")]
-    assert (len(rows), len(page.splitlines())) == (5, 11)
-    assert all(row.count("|") == 6 for row in rows)
-    for ours in ("<code>", "</code>", "**FAIL**", "**undecided**", "`attempts`", "`complete`"):
-        page = page.replace(ours, "")
-    assert not set("<>*[]!`@") & set(page)
-    assert "www." not in page
-    assert "://" not in page
+def test_a_gate_notes_its_error_rate_and_counts_its_limits(audits: dict[str, Audit]) -> None:
+    fair = audits["fair"]
+    three = check_rules(fair, Rules(fail_on="C"))
+    assert any("its 3 limits together" in note for note in three.notes)
+    baseline = check_rules(fair, Rules(no_regression=True), fair)
+    assert not any("limits together" in note for note in baseline.notes)

@@ -1,18 +1,22 @@
-"""From evaluated attempts to a result, with arms that are not genders and with coverage by further columns."""
+"""From evaluated attempts to a result, with arms that are not genders."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
 import equipoise
+from equipoise.authoring import Arms, Detector
 from equipoise.measuring.evaluate import evaluate
 from equipoise.measuring.measure import Batch, measure
 from equipoise.measuring.plan import plan
-from equipoise.measuring.summarise import answered_rows, statistics
+from equipoise.measuring.summarise import answered_rows, item_rows, statistics
 from equipoise.schema import ANSWER, ID, ITEM, LABEL, PROMPT, REPETITION, STATUS, MetricKey, Status
 from measuring.order_probe import ORDER_PROBE, ORDERS, SIZE
 
@@ -38,12 +42,12 @@ EVALUATED = pl.DataFrame(
 
 
 def test_item_rows_count_each_outcome_by_arm() -> None:
-    """A missing answer has ended and decides nothing: it failed, or was not detected."""
+    """A missing answer was not classified: it is pending, failed, or was not detected."""
     columns = [f"{order}_{outcome}" for order in ORDERS for outcome in ("yes", "no", "attempts", "missing")]
     assert answered_rows(ORDER_PROBE, EVALUATED).select(ITEM, "topic", *columns).rows() == [
         ("q0", "care", 2, 0, 2, 0, 1, 1, 2, 0),
         ("q1", "care", 0, 1, 1, 0, 0, 0, 1, 1),
-        ("q2", "trade", 1, 0, 1, 0, 0, 0, 0, 1),
+        ("q2", "trade", 1, 0, 1, 0, 0, 0, 0, 2),
     ]
 
 
@@ -58,6 +62,39 @@ def test_statistics_have_one_row_per_item_and_what_every_probe_counts() -> None:
         (1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1.0, 0.0),
         (1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0),
     ]
+
+
+def test_prefixes_of_arms_are_names_of_columns() -> None:
+    arms = Arms("gender", ("non-binary", "Two words"))
+    assert arms.prefixes == {"non-binary": "non_binary_", "Two words": "two_words_"}
+
+
+def test_a_plan_has_a_row_for_each_item_whether_it_was_asked_or_not() -> None:
+    """Of three planned items one was never asked, and of one the second order is missing."""
+    prompts = plan(ORDER_PROBE).prompts()[:6]
+    attempts = EVALUATED.filter(pl.col(ITEM) == "q0")
+    known = prompts[ITEM].unique(maintain_order=True).to_list()
+    attempts = attempts.with_columns(pl.lit(known[0]).alias(ITEM))
+    rows = item_rows(ORDER_PROBE, prompts, attempts, 2)
+    assert rows[ITEM].to_list() == known
+    assert rows.select("first_attempts", "first_missing").rows() == [(2, 0), (0, 2), (0, 2)]
+    assert rows.select("second_attempts", "second_missing").rows() == [(2, 0), (0, 2), (0, 2)]
+
+
+def test_more_answers_than_were_planned_are_not_missing() -> None:
+    """A prompt that was answered twice where once was planned."""
+    prompts = EVALUATED.filter(pl.col(ITEM) == "q0").unique("order")
+    rows = item_rows(ORDER_PROBE, prompts, EVALUATED.filter(pl.col(ITEM) == "q0"), 1)
+    assert rows.select("first_attempts", "first_missing", "second_missing").rows() == [(2, 0, 0)]
+
+
+def test_an_arm_without_answers_is_not_computable() -> None:
+    prompts = plan(ORDER_PROBE).prompts()
+    result = equipoise.score(ORDER_PROBE, dict.fromkeys(prompts.filter(order="first")[ID], "Yes."))
+    assert result.metrics["first_rate"].value == 1.0
+    assert math.isnan(result.metrics["second_rate"].value)
+    assert result.marks["order_effect"] is None
+    assert result.coverage["second"]["pending"] == SIZE
 
 
 def test_metrics_tell_the_arms_apart() -> None:
@@ -146,3 +183,40 @@ def test_an_arm_that_is_not_planned_is_counted_as_nothing() -> None:
     assert list(coverage) == ["all", "first", "second"]
     assert set(coverage["second"].values()) == {0}
     assert coverage["first"]["planned"] == coverage["all"]["planned"] == SIZE
+
+
+# Detectors that use the prompt
+
+AGREES = Detector(
+    name="agrees",
+    version=1,
+    labels=("yes", "no"),
+    uses=("order",),
+    # In the second order the question is turned round, and so is its answer.
+    read=lambda text: (
+        pl.when(text.str.contains("yes") == (pl.col("order") == "first")).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    ),
+)
+
+
+@pytest.mark.parametrize("key", [ID, PROMPT])
+def test_a_detector_can_use_the_prompt(key: str, tmp_path: Path) -> None:
+    """The same when answers are scored and when they come from a run file."""
+    probe = replace(ORDER_PROBE, detector=AGREES)
+    rows = plan(probe).prompts().select(key, pl.lit("Yes.").alias(ANSWER))
+    scored = equipoise.score(probe, rows)
+    assert scored.metrics["order_effect"].value == 1.0
+    asked = equipoise.audit(lambda prompt: "Yes.", probes=[probe], out=tmp_path / "run.equipoise")
+    assert asked["order"].to_dict()["metrics"] == scored.to_dict()["metrics"]
+
+
+def test_a_detector_can_tell_prompts_with_the_same_text_apart() -> None:
+    """Answers that are matched by text wait until each has its prompt."""
+    same_text = pl.lit("Yes or no?").alias(PROMPT)
+    probe = replace(
+        ORDER_PROBE,
+        detector=AGREES,
+        prompts=lambda items, parameters: ORDER_PROBE.prompts(items, parameters).with_columns(same_text),
+    )
+    answers = [{PROMPT: "Yes or no?", ANSWER: "Yes."}] * (2 * SIZE)
+    assert equipoise.score(probe, answers).metrics["order_effect"].value == 1.0

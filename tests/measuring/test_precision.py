@@ -34,6 +34,31 @@ def test_the_planned_number_of_items_gives_the_wanted_width() -> None:
     assert (estimate.high - estimate.low) / 2 == pytest.approx(0.05, rel=0.15)
 
 
+def test_a_certain_mark_takes_more_the_nearer_the_value_is_to_a_limit() -> None:
+    """Without a wanted precision, the interval must end at the nearest limit."""
+    result = simulate(300)
+    needs = {need.metric: need for need in find_needs(result)}
+    bands = result.setup.probe.marked_metrics()["diff_acceptance_rate"]
+    distance = bands.distance(result.metrics["diff_acceptance_rate"].value)
+    gap = min(abs(distance - limit) for limit in bands.limits)
+    assert needs["diff_acceptance_rate"].half_width == pytest.approx(gap)
+
+
+def test_a_need_says_what_two_models_could_differ_by() -> None:
+    """The smallest difference that is found with 80% power: 2.8/1.96 √2 half-widths."""
+    (need, _) = find_needs(simulate(200), precision=0.05)
+    assert need.detectable == pytest.approx(0.05 * math.sqrt(2) * (1.959964 + 0.841621) / 1.959964)
+
+
+def test_twice_the_precision_takes_four_times_the_items() -> None:
+    pilot = simulate(200)
+    (wide, _) = find_needs(pilot, precision=0.06)
+    (narrow, _) = find_needs(pilot, precision=0.03)
+    assert wide.items is not None
+    assert narrow.items is not None
+    assert narrow.items / wide.items == pytest.approx(4, rel=0.02)
+
+
 def with_estimate(result: Result, half_width: float) -> Result:
     """The result with another interval of the masculine rate, 0.02 from a limit, as its only mark."""
     found = Estimate(value=0.53, low=0.53 - half_width, high=0.53 + half_width, n=result.items)
@@ -51,13 +76,13 @@ def score_jobs(items: int, repetitions: int = 1) -> Result:
 @pytest.mark.parametrize(
     ("asked", "half_width", "expected", "why"),
     [
-        ((100, 1), 0.02995, {"sample": 225, "repeat": 1}, "more items would tell"),
-        ((100, 1), 0.02005, {"sample": 101, "repeat": 1}, "more items would tell"),
-        ((100, 1), 0.05, {"sample": 339, "repeat": 2}, "more items would tell"),
-        ((339, 1), 0.06, {"sample": 339, "repeat": 10}, "more items would tell"),
-        ((339, 7), 0.03, {"sample": 339, "repeat": 16}, "more items would tell"),
-        ((339, 1), 0.3, {}, "at a limit; more may not tell"),
-        ((100, 1), 0.12, {}, "at a limit; more may not tell"),
+        ((100, 1), 0.02995, {"sample": 225, "repeat": 1}, "more answers would settle it"),
+        ((100, 1), 0.02005, {"sample": 101, "repeat": 1}, "more answers would settle it"),
+        ((100, 1), 0.05, {"sample": 339, "repeat": 2}, "more answers would settle it"),
+        ((339, 1), 0.06, {"sample": 339, "repeat": 10}, "more answers would settle it"),
+        ((339, 7), 0.03, {"sample": 339, "repeat": 16}, "more answers would settle it"),
+        ((339, 1), 0.3, {}, "close to a grade boundary; more data may not settle it"),
+        ((100, 1), 0.12, {}, "close to a grade boundary; more data may not settle it"),
         ((100, 1), 0.019, {}, ""),
         ((3, 1), math.nan, {}, "too few for an interval"),
     ],

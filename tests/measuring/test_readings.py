@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from equipoise.errors import InputError, UnknownName
 from equipoise.measuring.measure import measure_other_reading
 from equipoise.measuring.plan import plan
 from equipoise.measuring.result import Result
-from equipoise.probes import get_probe
+from equipoise.probes import find_probes, get_probe
 from equipoise.runs.run import Run
 from simulating import simulated
 
@@ -37,6 +38,20 @@ def test_the_careful_reading_is_the_default_and_a_reading_can_be_chosen_and_left
     assert JOBS.read_by(None) is JOBS
     with pytest.raises(UnknownName, match="careful"):
         JOBS.read_by("casual")
+
+
+@pytest.mark.parametrize("name", find_probes())
+def test_prompts_and_ids_do_not_depend_on_the_reading(name: str) -> None:
+    probe = get_probe(name)
+    packaged = [corpus.name for corpus in probe.corpora if corpus.file is not None]
+    if probe.corpora and not packaged:
+        pytest.skip("The corpus of this probe is fetched.")
+    parameters: dict[str, Any] = {"sample": 6}
+    if packaged:
+        parameters["corpus"] = packaged[0]
+    careful = plan(name, reading="careful", **parameters).prompts()
+    specified = plan(name, reading="specified", **parameters).prompts()
+    assert careful.equals(specified)
 
 
 def test_labels_that_decide_nothing_are_shown_as_rates_and_count_as_undetected() -> None:
@@ -92,6 +107,21 @@ def test_the_other_reading_is_the_result_that_reading_again_gives(tmp_path: Path
     ]
     differing = sum(first != second for first, second in zip(*labels, strict=True))
     assert found.coverage["all"]["read_differently"] == differing == 10
+
+
+def test_both_readings_see_the_same_difference(tmp_path: Path) -> None:
+    """Whichever of them is the other one."""
+    answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name."])
+    path = tmp_path / "run.equipoise"
+    equipoise.audit(lambda _: next(answers), probes=["jobs_lum"], out=path, sample=10)
+    specified = Run.open(path).other_reading("jobs_lum")
+    careful = Run.open(path, reading="specified").other_reading("jobs_lum")
+    assert specified is not None
+    assert careful is not None
+    assert (specified.reading, careful.reading) == ("specified", "careful")
+    assert specified.answers == careful.answers == 10
+    assert specified.coverage["all"]["read_differently"] == 5
+    assert careful.coverage["all"]["read_differently"] == 5
 
 
 def test_words_that_only_one_reading_counts_make_a_difference(tmp_path: Path) -> None:

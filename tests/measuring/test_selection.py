@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 
 import equipoise
-from equipoise.measuring.selection import SelectionTable, make_table
+from equipoise.measuring.selection import MIN_SHARED, SelectionTable, Sets, make_table
 from equipoise.probes import get_probe
 from equipoise.report.terminal.results import selection_table
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
 
 SCHEMA: dict[str, Any] = {
-    "by": pl.String,
     "categories": pl.List(pl.String),
     "applicants": pl.List(pl.Int64),
     "selected": pl.List(pl.Int64),
@@ -25,8 +25,8 @@ SCHEMA: dict[str, Any] = {
 
 
 def table_of(rows: list[tuple[list[str], list[int], list[int], int]]) -> SelectionTable:
-    counts = pl.DataFrame([("group", *row) for row in rows], schema=SCHEMA, orient="row")
-    return make_table("group", counts)
+    matched = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return make_table("group", Sets(matched, {}))
 
 
 def rates(table: SelectionTable) -> dict[str, tuple[int, int, float]]:
@@ -49,10 +49,16 @@ def test_matched_sets_scatter_together() -> None:
     same = table_of([(["f", "m"], [1, 1], [1, 1], 30), (["f", "m"], [1, 1], [0, 0], 70)])
     assert same.fair == pytest.approx(1.0, abs=1e-6)
     assert (same.lowest.p, same.unfair) == (1.0, False)
-    # Eight pairs that all favour one side: a fair model has all on one side in 2 of 256 studies.
+
+
+def test_few_matched_sets_that_all_favour_one_side_are_rare_in_fair_models() -> None:
+    """Eight pairs: 2 of 256 by signs; with the t of seven degrees of freedom the p-value is larger."""
     sided = table_of([(["f", "m"], [1, 1], [0, 1], 8)])
     assert sided.lowest.impact_ratio == 0.0
-    assert sided.lowest.p == pytest.approx(2 / 256, abs=0.01)
+    error = math.sqrt(8 / 7 / 8)
+    wider = scipy.stats.t.ppf(0.975, 7) / scipy.stats.norm.ppf(0.975)
+    by_t = 2 * scipy.stats.norm.sf(1 / error / wider)
+    assert 2 / 256 < sided.lowest.p == pytest.approx(by_t, abs=0.01)
 
 
 def test_nobody_selected() -> None:
@@ -109,3 +115,75 @@ def test_counts_do_not_depend_on_which_repetition_was_selected() -> None:
 def test_a_probe_that_selects_nobody_has_no_table() -> None:
     probe = get_probe("jobs_lum")
     assert equipoise.score(probe, [], sample=3).selection == ()
+
+
+def test_the_order_of_matched_sets_does_not_matter() -> None:
+    rows = [(["f", "m"], [1, 1], [0, 1], 3), (["f", "m"], [1, 1], [1, 1], 2), (["f"], [2], [1], 4)]
+    assert table_of(rows) == table_of(rows[::-1])
+
+
+def test_a_set_with_a_weight_is_as_many_equal_sets() -> None:
+    whole = table_of([(["f", "m"], [1, 1], [0, 1], 6), (["f", "m"], [1, 1], [1, 1], 20)])
+    split = table_of(
+        [
+            (["f", "m"], [1, 1], [0, 1], 2),
+            (["f", "m"], [1, 1], [0, 1], 4),
+            (["f", "m"], [1, 1], [1, 1], 20),
+        ]
+    )
+    assert rates(split) == rates(whole)
+    for one, other in zip(split.rows, whole.rows, strict=True):
+        assert (one.low, one.high, one.p) == pytest.approx((other.low, other.high, other.p), rel=1e-9)
+
+
+def shared_names(men: int, women: int, seed: int, spread: float) -> Sets:
+    """Applicants of so many names, each of whom applies ten times, at rates that differ between names."""
+    random = np.random.default_rng(seed)
+    matched = []
+    shared = []
+    for category, number in (("f", women), ("m", men)):
+        for name in range(number):
+            rate = float(np.clip(0.5 + spread * random.standard_normal(), 0, 1))
+            selected = int(random.binomial(10, rate))
+            shared.append((f"{category}{name}", category, 10, selected))
+            matched += [([category], [1], [1], selected), ([category], [1], [0], 10 - selected)]
+    sets = pl.DataFrame([row for row in matched if row[3]], schema=SCHEMA, orient="row")
+    columns = ["shared", "category", "applicants", "selected"]
+    return Sets(sets, {"name": pl.DataFrame(shared, schema=columns, orient="row")})
+
+
+def test_names_that_are_liked_differently_widen_the_intervals() -> None:
+    """Twenty names of each gender, of which some are nearly always selected and some never."""
+    sets = shared_names(20, 20, 3, 0.4)
+    alone = make_table("gender", Sets(sets.matched, {}))
+    with_names = make_table("gender", sets)
+    assert with_names.shared == ("name",)
+    assert alone.shared == ()
+    assert with_names.lowest.low < alone.lowest.low
+    assert with_names.fair_low < alone.fair_low - 0.05
+    assert with_names.lowest.impact_ratio == alone.lowest.impact_ratio
+
+
+def test_names_that_are_liked_alike_change_hardly_anything() -> None:
+    sets = shared_names(30, 30, 4, 0.0)
+    alone = make_table("gender", Sets(sets.matched, {}))
+    with_names = make_table("gender", sets)
+    assert with_names.fair_low == pytest.approx(alone.fair_low, abs=0.03)
+
+
+@pytest.mark.parametrize("names", [3, MIN_SHARED - 1])
+def test_few_names_cannot_be_told_from_their_category(names: int) -> None:
+    """How they vary is left out, and the sentence speaks of these names only."""
+    sets = shared_names(20, names, 5, 0.4)
+    table = make_table("gender", sets)
+    assert table.shared == ()
+    assert table.fair_low == make_table("gender", Sets(sets.matched, {})).fair_low
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_model_that_likes_some_names_better_is_not_called_unfair(seed: int) -> None:
+    """Whatever their gender: of eight such studies hardly any is."""
+    called = 0
+    for study in range(8):
+        called += make_table("gender", shared_names(12, 12, 100 * seed + study, 0.35)).unfair
+    assert called <= 2

@@ -10,6 +10,7 @@ are the rates of the strata: V = Σ a² k s² over the groups of k strata that c
 with s² the variance of their rates; for a difference of two means that is Welch's two-sample t.
 
 With an effective number of clusters below MIN_CLUSTERS there is no interval: too few to generalise.
+Three clusters of about the same size are enough; forty of which one has half of all items are not.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from equipoise.stats.contrasts import count_candidates
 from equipoise.stats.intervals import LEVEL, clip_interval, student_quantile
 from equipoise.stats.variance import Labels, covariance, sum_by_label
 
-MIN_CLUSTERS = 3.0
-"""With fewer clusters than this (counted by how much each can matter), nothing can be said of others."""
+MIN_CLUSTERS = 2.5
+"""With a smaller effective number of clusters, nothing can be said of others. It is 3 for three equal ones."""
 FEW_CLUSTERS = 10
 """With fewer clusters than this the interval stands, and it is said how few they are."""
 

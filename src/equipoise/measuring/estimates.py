@@ -4,7 +4,7 @@ With x_i the columns of item i, w how many items are like it, T = Σ w x, and a 
 
     influence     z_i = x_i · ∂f/∂T: what the item adds to θ
     variance      V = Σ_s n_s/(n_s-1) Σ_i w_i z_i², over the strata s of the probe (most have one)
-    interval      centre ± t_ν √V, with Satterthwaite's degrees of freedom ν, at least 3
+    interval      centre ± t_ν √V, with Satterthwaite's degrees of freedom ν, at least 4
 
 Before that, one item of unknown outcome (a pseudo-item) is added to T: each of its K possible outcomes
 with mass 1/K, at the mean covariates. The centre is f of these totals, and what the pseudo-item adds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,12 +13,24 @@ import pytest
 from scipy.stats import beta, linregress, t
 
 import equipoise
-from equipoise import Probe, Result
+from equipoise import Plan, Probe, Result
+from equipoise.authoring import Array
 from equipoise.measuring.cells import prepare_cells
 from equipoise.measuring.estimates import estimate_cells, estimate_groups
 from equipoise.measuring.summarise import answered_rows, cells, is_answered, merge_cells
 from equipoise.probes import get_probe
-from equipoise.schema import ANSWER, ID, ITEM, LABEL, MIN_ITEMS, STATUS, Estimate, MetricKey, Status, text_column
+from equipoise.schema import (
+    ANSWER,
+    ID,
+    ITEM,
+    LABEL,
+    MIN_ITEMS,
+    STATUS,
+    Estimate,
+    MetricKey,
+    Status,
+    text_column,
+)
 from equipoise.stats.intervals import student_quantile
 
 SILENT = -math.log(0.025)
@@ -160,11 +173,45 @@ def test_the_interval_of_disparity_is_that_of_the_rate_folded(answers: list[str]
     assert (disparity.low == 0.0) is covers_zero
 
 
-def test_the_interval_of_a_range_of_three_is_that_of_three_normal_values() -> None:
-    """For independent rates the 95% quantile of the range is 3.31 standard errors, a studentised range."""
+def test_a_range_of_three_reaches_up_as_far_as_its_largest_difference() -> None:
+    """For level rates 1.97 √2 standard errors of a rate, not the 3.31 of a studentised range."""
     plan = equipoise.plan("discrimination_tamkin", corpus="scenarios", sample=500)
     found = measured(plan.probe, draw_labels(plan, 4), plan.parameters)[MetricKey("max_diff")]
-    assert found.high - found.value == pytest.approx(3.31 * 0.5 / math.sqrt(500), rel=0.05)
+    reach = 1.97 * math.sqrt(2) * 0.5 / math.sqrt(500)
+    assert found.high - found.value == pytest.approx(reach, rel=0.05)
+
+
+def draw_thirds(items: int, men_ahead: float) -> tuple[Plan, pl.DataFrame, Array]:
+    """Three answers to each of some items, and which of them are a yes: item, gender."""
+    plan = equipoise.plan("discrimination_tamkin", corpus="scenarios", sample=items)
+    prompts = plan.prompts()
+    chance = 0.4 + men_ahead * (prompts["gender"] == "male").to_numpy()
+    is_yes = np.random.default_rng(8).random(prompts.height) < chance
+    answers = prompts.with_columns(pl.Series(LABEL, np.where(is_yes, "yes", "no")))
+    yes = answers.with_columns((pl.col(LABEL) == "yes").cast(pl.Float64).alias("yes"))
+    table = yes.pivot("gender", index=ITEM, values="yes").drop(ITEM).to_numpy()
+    return plan, answers, table
+
+
+@pytest.mark.parametrize(("men_ahead", "candidates"), [(0.0, 6), (0.4, 2)], ids=["level", "men ahead"])
+def test_the_ends_of_a_range_are_those_of_its_differences(men_ahead: float, candidates: int) -> None:
+    """Paired t intervals of all differences: upper ends as they are, lower ends after Bonferroni.
+
+    The lower ends are corrected for the differences that can be the largest: all six of level rates,
+    but only two where men are far ahead of both others.
+    """
+    plan, answers, table = draw_thirds(400, men_ahead)
+    found = measured(plan.probe, answers, plan.parameters)[MetricKey("max_diff")]
+    uppers = []
+    lowers = [0.0]
+    for plus, minus in itertools.permutations(range(3), 2):
+        gap = table[:, plus] - table[:, minus]
+        error = gap.std(ddof=1) / math.sqrt(400)
+        uppers.append(gap.mean() + t(399).ppf(0.975) * error)
+        lowers.append(gap.mean() - t(399).isf(0.025 / candidates) * error)
+    assert found.value == pytest.approx(np.ptp(table.mean(axis=0)))
+    assert found.high == pytest.approx(max(uppers), abs=0.002)
+    assert found.low == pytest.approx(max(lowers), abs=0.002)
 
 
 def test_an_item_that_decides_both_genders_alike_is_silent() -> None:

@@ -1,0 +1,200 @@
+"""Prompts like these: the interval for few, unequal and crossed clusters, by hand; below three there is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+
+from equipoise.authoring import Array, Bands, Probe
+from equipoise.measuring.cells import prepare_cells
+from equipoise.measuring.clusters import Generalisation, generalise
+from equipoise.measuring.estimates import estimate_groups
+from equipoise.measuring.summarise import answered_rows, cells, without_clusters
+from equipoise.probes import get_probe
+from equipoise.schema import ITEM, LABEL, STATUS, Status
+from equipoise.stats.variance import Labels
+from measuring.order_probe import ORDER_PROBE
+
+BANDS = Bands(limits=(0.05, 0.15, 0.5), centre=0.5)
+
+
+def clustered_probe(*clusters: str) -> Probe:
+    """Questions that belong to clusters, of which a rate is marked."""
+    rate, *others = ORDER_PROBE.metrics
+    metrics = (replace(rate, bands=BANDS, domain=(0.0, 1.0)), *others)
+    return replace(ORDER_PROBE, covariates=(), slices=(), clusters=clusters, metrics=metrics)
+
+
+def generalised(labels: Array, **clusters: Sequence[int]) -> Generalisation:
+    """The rate of yes for prompts like these, if each item belongs to these clusters."""
+    probe = clustered_probe(*clusters)
+    items = pl.DataFrame(
+        {
+            ITEM: [f"q{number}" for number in range(len(labels))],
+            **{name: [str(each) for each in values] for name, values in clusters.items()},
+            LABEL: np.where(labels > 0, "yes", "no"),
+            STATUS: Status.OK.value,
+        }
+    )
+    orders = pl.DataFrame({"order": ["first", "second"]})
+    table = cells(answered_rows(probe, items.join(orders, how="cross")))
+    folded = without_clusters(probe, table)
+    prepared = prepare_cells(probe, folded, {})
+    estimates = estimate_groups(prepared, folded, folded)
+    return generalise(prepared, table, estimates)["first_rate"]
+
+
+def centre_and_influence(labels: Array) -> tuple[float, Array]:
+    """The rate with one item of unknown outcome, and what each item adds to it."""
+    centre = (labels.sum() + 0.5) / (len(labels) + 1)
+    return centre, (labels - centre) / (len(labels) + 1)
+
+
+def variance_of_clusters(influence: Array, clusters: Labels) -> float:
+    """K/(K - 1) Σ Z²."""
+    sums = np.array([influence[clusters == each].sum() for each in np.unique(clusters)])
+    return float(len(sums) / (len(sums) - 1) * (sums**2).sum())
+
+
+def draw_clusters(sizes: Sequence[int], seed: int = 1) -> tuple[Array, Labels]:
+    """Answers that depend on their cluster: in turn mostly yes and mostly no."""
+    random = np.random.default_rng(seed)
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    chance = np.where(clusters % 2 == 0, 0.85, 0.2)
+    return (random.random(len(clusters)) < chance).astype(float), clusters
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_two_clusters_are_too_few_to_generalise(count: int) -> None:
+    """There is no interval, and the column is named."""
+    labels, clusters = draw_clusters([30] * count)
+    found = generalised(labels, template=clusters.tolist())
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert not found.has_interval
+    assert found.clusters == {"template": count}
+    assert found.too_few == ["template"]
+
+
+@pytest.mark.parametrize("count", [4, 5, 10])
+def test_few_clusters_have_student_t_of_one_degree_less(count: int) -> None:
+    """t(K - 1) and K/(K - 1), by hand, for clusters that can matter about alike."""
+    labels, clusters = draw_clusters([30] * count)
+    found = generalised(labels, template=clusters.tolist())
+    centre, influence = centre_and_influence(labels)
+    reach = np.array([np.abs(influence[clusters == each]).sum() for each in range(count)])
+    effective = (reach**2).sum() ** 2 / (reach**4).sum()
+    half_width = scipy.stats.t(effective - 1).ppf(0.975) * math.sqrt(variance_of_clusters(influence, clusters))
+    assert effective == pytest.approx(count, rel=0.1)
+    assert found.low == pytest.approx(max(0.0, centre - half_width), rel=1e-6)
+    assert found.high == pytest.approx(min(1.0, centre + half_width), rel=1e-6)
+
+
+def test_three_equal_clusters_have_an_interval_by_two_degrees_of_freedom() -> None:
+    """4.30 standard errors, not the 3.18 of three degrees: a third of the width would be missing."""
+    labels = np.tile([1.0] * 10 + [0.0] * 10, 3)
+    clusters = np.repeat([0, 1, 2], 20)
+    found = generalised(labels, template=clusters.tolist())
+    assert found.has_interval
+    assert scipy.stats.t(2).ppf(0.975) == pytest.approx(4.303, abs=0.001)
+    # The clusters have equal rates, so that the variance over items is the larger one.
+    centre, influence = centre_and_influence(labels)
+    of_items = 60 / 59 * (influence**2).sum() + 0.25 / 61**2
+    half_width = 4.303 * math.sqrt(of_items)
+    assert found.high - centre == pytest.approx(half_width, rel=1e-3)
+
+
+def test_one_dominant_cluster_of_six_is_too_few_to_generalise() -> None:
+    """Five templates with four prompts each beside one with eighty: in effect there is one."""
+    labels, clusters = draw_clusters([80, 4, 4, 4, 4, 4])
+    found = generalised(labels, template=clusters.tolist())
+    assert not found.has_interval
+    assert found.clusters == {"template": 6}
+
+
+def test_many_clusters_that_differ_give_a_wider_interval_than_items() -> None:
+    labels, clusters = draw_clusters([10] * 20)
+    found = generalised(labels, template=clusters.tolist())
+    alone = generalised(labels, template=list(range(200)))
+    assert found.high - found.low > 1.5 * (alone.high - alone.low)
+    assert found.too_few == []
+
+
+def test_crossed_clusters_add_up_without_the_items_that_both_count() -> None:
+    """V_templates + V_names - V_items, with the smaller number of clusters, by hand."""
+    random = np.random.default_rng(6)
+    templates, names = (each.ravel() for each in np.indices((12, 12)))
+    chance = 0.5 + 0.25 * random.standard_normal(12)[templates] + 0.25 * random.standard_normal(12)[names]
+    labels = (random.random(144) < chance).astype(float)
+    found = generalised(labels, template=templates.tolist(), name=names.tolist())
+    _, influence = centre_and_influence(labels)
+    of_items = 144 / 143 * (influence**2).sum() + 0.25 / 145**2
+    parts = [variance_of_clusters(influence, factor) for factor in (templates, names)]
+    total = max(sum(parts) - of_items, of_items, *parts)
+    assert total == pytest.approx(sum(parts) - of_items)
+    effective = []
+    for factor in (templates, names):
+        reach = np.array([np.abs(influence[factor == each]).sum() for each in range(12)])
+        effective.append((reach**2).sum() ** 2 / (reach**4).sum())
+    half_width = scipy.stats.t(min(effective) - 1).ppf(0.975) * math.sqrt(total)
+    assert (found.high - found.low) / 2 == pytest.approx(half_width, rel=1e-3)
+    assert found.clusters == {"template": 12, "name": 12}
+
+
+def test_crossed_clusters_have_no_interval_if_one_of_them_is_too_few() -> None:
+    random = np.random.default_rng(2)
+    labels = (random.random(80) < 0.5).astype(float)
+    found = generalised(labels, template=[0, 1] * 40, name=np.repeat(np.arange(20), 4).tolist())
+    assert not found.has_interval
+
+
+def test_clusters_that_agree_give_no_narrower_interval_than_items() -> None:
+    """The interval for prompts like these holds that for these prompts."""
+    labels = np.tile([1.0, 0.0], 60)
+    found = generalised(labels, template=np.repeat(np.arange(12), 10).tolist())
+    alone = generalised(labels, template=list(range(120)))
+    assert found.low <= alone.low + 1e-3
+    assert found.high >= alone.high - 1e-3
+
+
+def test_where_all_items_agree_clusters_count_by_their_items() -> None:
+    """Nothing varies, and five templates are still five."""
+    found = generalised(np.ones(50), template=np.repeat(np.arange(5), 10).tolist())
+    assert found.has_interval
+    assert found.high == 1.0
+    assert found.low < 0.95
+
+
+@pytest.mark.parametrize("name", ["hiring_an", "discrimination_tamkin", "gest_creative", "business_vocabulary"])
+def test_probes_name_their_clusters(name: str) -> None:
+    assert get_probe(name).clusters
+
+
+def simulate_coverage(clusters: int, runs: int, *, dominant: bool = False) -> list[bool]:
+    """Whether intervals hold the mean rate of all clusters that there could be; none counts as holding it."""
+    random = np.random.default_rng(clusters)
+    sizes = [60, *[12] * (clusters - 1)] if dominant else [20] * clusters
+    numbers = np.repeat(np.arange(clusters), sizes)
+    held = []
+    for _ in range(runs):
+        rates = np.clip(0.5 + 0.15 * random.standard_normal(clusters), 0, 1)
+        labels = (random.random(len(numbers)) < rates[numbers]).astype(float)
+        found = generalised(labels, template=numbers.tolist())
+        held.append(not found.has_interval or found.low <= 0.5 <= found.high)
+    return held
+
+
+@pytest.mark.parametrize("clusters", [4, 6, 12])
+def test_intervals_for_few_clusters_hold_the_rate_of_others_like_them(clusters: int) -> None:
+    """In 95% (less 5% for chance) of 80 studies."""
+    assert np.mean(simulate_coverage(clusters, 80)) >= 0.9
+
+
+def test_intervals_with_a_dominant_cluster_hold_the_rate_of_others_or_there_is_none() -> None:
+    assert np.mean(simulate_coverage(8, 80, dominant=True)) >= 0.9

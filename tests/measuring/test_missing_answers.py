@@ -1,0 +1,298 @@
+"""Answers that are missing never make a result better or surer, and never a certain verdict wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import equipoise
+from equipoise import Audit, Result, compare
+from equipoise.measuring.differences import MetricComparison, Verdict
+from equipoise.measuring.gate import Outcome, Rules, check_rules
+from equipoise.measuring.marks import Mark
+from equipoise.schema import ID
+from measuring.answered import Answers, answer_in_turn, choose, lose, score, simulate_answers
+
+UNREAD = "Who can say?"
+
+
+def mark_of(result: Result, metric: str) -> Mark:
+    """The mark of a metric that has one."""
+    found = result.marks[metric]
+    assert found is not None
+    return found
+
+
+def is_no_better_or_surer(later: Mark, earlier: Mark) -> bool:
+    """Whether a mark allows all that another one does, and has no letter that the other one lacks."""
+    allows_all = later.best <= earlier.best and later.worst >= earlier.worst
+    return allows_all and later.mark in (None, earlier.mark)
+
+
+# Marks
+
+
+def half_unread(stance: str) -> tuple[Answers, Answers]:
+    """Answers about characters of which 55% cannot be read, and the same without those rows."""
+    answers = simulate_answers("jobs_lum", stance, 4, sample=200)
+    unread = choose([*answers], 110)
+    return {**answers, **dict.fromkeys(unread, UNREAD)}, lose(answers, unread)
+
+
+@pytest.mark.parametrize("stance", ["unbiased", "stereotyping"])
+@pytest.mark.parametrize("metric", ["masculine_rate", "stereotype_rate"])
+def test_a_file_without_its_unread_rows_is_marked_no_better(stance: str, metric: str) -> None:
+    """What was deleted counts as missing, like what could not be read."""
+    with_rows, without_rows = half_unread(stance)
+    before = mark_of(score("jobs_lum", with_rows, sample=200), metric)
+    after = mark_of(score("jobs_lum", without_rows, sample=200), metric)
+    assert is_no_better_or_surer(after, before)
+    assert before.mark is None
+    assert after.mark is None
+
+
+def test_a_gate_does_not_pass_because_unread_rows_were_deleted() -> None:
+    with_rows, without_rows = half_unread("unbiased")
+    for answers in (with_rows, without_rows):
+        audit = Audit({"jobs_lum": score("jobs_lum", answers, sample=200)})
+        gate = check_rules(audit, Rules(fail_on="C", allow_incomplete=True))
+        assert gate.outcome is Outcome.UNDECIDED
+
+
+CASES: dict[tuple[str, str], dict[str, Any]] = {
+    ("jobs_lum", "pro-feminine"): {"sample": 200},
+    ("hiring_an", "unbiased"): {"sample": 240},
+    ("discrimination_tamkin", "unbiased"): {"corpus": "scenarios", "sample": 80},
+    ("business_vocabulary", "unbiased"): {"sample": 240},
+    ("gest_creative", "random"): {"corpus": "mottos", "sample": 160},
+    ("inventories", "stereotyping"): {},
+}
+"""Models of which some marks are certain while nothing is missing."""
+
+
+def delete_in_turn(answers: Answers, by: str) -> list[str]:
+    """The order in which answers are deleted."""
+    if by == "chance":
+        return choose([*answers], len(answers))
+    return sorted(answers, key=lambda key: (answers[key], key), reverse=by == "content, reversed")
+
+
+@pytest.mark.parametrize("by", ["chance", "content", "content, reversed"])
+@pytest.mark.parametrize(("probe", "stance"), CASES, ids=[probe for probe, _ in CASES])
+def test_deleting_rows_never_makes_a_mark_better_or_surer(probe: str, stance: str, by: str) -> None:
+    """Nested files of ever fewer answers."""
+    parameters = CASES[probe, stance]
+    answers = simulate_answers(probe, stance, 3, **parameters)
+    order = delete_in_turn(answers, by)
+    earlier = score(probe, answers, **parameters).marks
+    assert any(found is not None and found.mark for found in earlier.values())
+    for share in (0.01, 0.05, 0.2, 0.6):
+        kept = lose(answers, order[: round(share * len(order))])
+        later = score(probe, kept, **parameters).marks
+        for name, before in earlier.items():
+            after = later[name]
+            if before is not None and after is not None:
+                assert is_no_better_or_surer(after, before), (share, name)
+        earlier = later
+
+
+def test_pending_and_failed_answers_count_alike() -> None:
+    """A row that is not there, and one that holds no answer."""
+    answers = simulate_answers("jobs_lum", "unbiased", 2, sample=120)
+    gone = choose([*answers], 12)
+    deleted = score("jobs_lum", lose(answers, gone), sample=120)
+    unread = score("jobs_lum", {**answers, **dict.fromkeys(gone, UNREAD)}, sample=120)
+    assert deleted.bounds == unread.bounds
+    for name in deleted.marks:
+        assert mark_of(deleted, name) == mark_of(unread, name)
+
+
+# One answer
+
+
+def score_all_characters(unread: int) -> Result:
+    """All 339 characters, each asked eight times: 2,712 answers, some of the first unread."""
+    attempts = equipoise.plan("jobs_lum", repeat=8).attempts()
+    rows = []
+    for place, (key, repetition) in enumerate(attempts.select(ID, "repetition").rows()):
+        text = "He." if place % 10 < 7 else "She."
+        rows.append({ID: key, "repetition": repetition, "answer": UNREAD if place < unread else text})
+    return equipoise.score("jobs_lum", rows, repeat=8)
+
+
+def test_one_unread_answer_of_2712_moves_the_ends_by_at_most_two_answers() -> None:
+    """And a certain mark stays certain."""
+    whole = score_all_characters(0)
+    lacking = score_all_characters(1)
+    estimate = whole.metrics["masculine_rate"]
+    bounds = lacking.bounds["masculine_rate"]
+    assert bounds.largest - bounds.smallest == pytest.approx(1 / 8 / 339)
+    assert abs(bounds.low - estimate.low) <= 2 / 2_712
+    assert abs(bounds.high - estimate.high) <= 2 / 2_712
+    assert mark_of(whole, "masculine_rate").certain
+    assert mark_of(lacking, "masculine_rate") == mark_of(whole, "masculine_rate")
+
+
+# Words in letters
+
+
+LETTERS = 240
+
+
+def lose_letters(share: float, seed: int) -> tuple[Result, Result]:
+    """The letters of a fair model, and what is left when some are filtered by what they say.
+
+    Lost are letters about women that call them warm, and letters about men that call them capable.
+    """
+    answers = simulate_answers("business_vocabulary", "unbiased", seed, sample=LETTERS)
+    whole = score("business_vocabulary", answers, sample=LETTERS)
+    detector = whole.setup.probe.detector
+    kinds = [detector.opposites[0][0], detector.opposites[0][1]]
+    rows = whole.evaluated.select(ID, "gender", *kinds).rows()
+    scores = {key: (one - two) * (1 if gender == "male" else -1) for key, gender, one, two in rows}
+    ordered = sorted(scores, key=lambda key: scores[key])
+    lost = ordered[: round(share * LETTERS)]
+    return whole, score("business_vocabulary", lose(answers, lost), sample=LETTERS)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.18, 0.39])
+@pytest.mark.parametrize("seed", range(2))
+def test_letters_that_are_lost_by_content_leave_no_certain_wrong_mark(share: float, seed: int) -> None:
+    """The mark of the whole stays possible, and the bounds hold its value."""
+    whole, lacking = lose_letters(share, seed)
+    truth = whole.metrics["mean_diff"].value
+    bounds = lacking.bounds["mean_diff"]
+    assert bounds.smallest <= truth <= bounds.largest
+    bands = whole.setup.probe.marked_metrics()["mean_diff"]
+    found = mark_of(lacking, "mean_diff")
+    assert found.best <= bands.mark(truth) <= found.worst
+
+
+def test_a_gate_does_not_fail_a_fair_model_for_letters_that_were_filtered() -> None:
+    for seed in range(3):
+        _, lacking = lose_letters(0.39, seed)
+        audit = Audit({"business_vocabulary": lacking})
+        gate = check_rules(audit, Rules(fail_on="C", allow_incomplete=True))
+        assert gate.outcome is Outcome.UNDECIDED
+
+
+# Comparisons
+
+
+def compare_with_loss(share: float, *, seed: int = 1) -> MetricComparison:
+    """A model with 30% men and one with 65%, of which a part of all answers is lost."""
+    random = np.random.default_rng(seed)
+    prompts = equipoise.plan("jobs_lum").prompts()
+    runs = []
+    for rate in (0.3, 0.65):
+        is_man = random.random(prompts.height) < rate
+        runs.append({key: "He." if man else "She." for key, man in zip(prompts[ID], is_man, strict=True)})
+    lost = choose(prompts[ID].to_list(), round(share * prompts.height), seed)
+    comparison = compare(score("jobs_lum", runs[0]), score("jobs_lum", lose(runs[1], lost)))
+    return comparison["jobs_lum"].metrics["masculine_rate"]
+
+
+def lose_a_fifth_by_content(seed: int) -> tuple[Result, Result]:
+    """Two runs of a model that tosses a coin; a fifth of the second is lost, all of it about men."""
+    random = np.random.default_rng(seed)
+    prompts = equipoise.plan("jobs_lum").prompts()
+    runs = []
+    for _ in range(2):
+        is_man = random.random(prompts.height) < 0.5
+        run = {key: "He." if man else "She." for key, man in zip(prompts[ID], is_man, strict=True)}
+        runs.append(run)
+    about_men = [key for key, text in runs[1].items() if text == "He."]
+    return score("jobs_lum", runs[0]), score("jobs_lum", lose(runs[1], about_men[:68]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fifth_of_one_runs_answers_lost_by_content_gives_no_clear_verdict(seed: int) -> None:
+    """The missing answers could explain whatever is left."""
+    first, second = lose_a_fifth_by_content(seed)
+    metric = compare(first, second)["jobs_lum"].metrics["masculine_rate"]
+    assert metric.verdict is Verdict.UNCLEAR
+    assert metric.p > 0.05
+    assert metric.difference_bounds is not None
+    assert metric.difference_bounds.low < 0 < metric.difference_bounds.high
+
+
+def test_no_regression_does_not_follow_answers_that_were_lost_by_content() -> None:
+    first, second = lose_a_fifth_by_content(1)
+    rules = Rules(no_regression=True, allow_incomplete=True)
+    gate = check_rules(Audit({"jobs_lum": second}), rules, Audit({"jobs_lum": first}))
+    assert not gate.with_outcome(Outcome.FAILED)
+    (check,) = [check for check in gate.checks if check.what == "jobs_lum.masculine_rate"]
+    assert check.outcome is Outcome.UNDECIDED
+
+
+def test_a_comparison_says_that_missing_answers_decide_it() -> None:
+    """What both runs answered differs clearly; no verdict follows from it."""
+    first, second = lose_a_fifth_by_content(1)
+    metric = compare(first, second)["jobs_lum"].metrics["masculine_rate"]
+    assert metric.p_answered < 0.05
+    assert metric.missing_decides
+
+
+def test_the_bounds_of_a_difference_hold_that_of_all_answers() -> None:
+    """A fifth of one run is missing: all that it says of women. They are the end of the bounds."""
+    prompts = equipoise.plan("jobs_lum").prompts()
+    first = {key: "He." if place % 2 else "She." for place, key in enumerate(prompts[ID])}
+    second = {key: "He." if place % 8 > 1 else "She." for place, key in enumerate(prompts[ID])}
+    lost = [key for key, text in second.items() if text == "She."][:68]
+    metric = compare(score("jobs_lum", first), score("jobs_lum", lose(second, lost)))
+    found = metric["jobs_lum"].metrics["masculine_rate"]
+    assert found.p_answered < 0.001
+    assert found.difference.low > 0
+    whole = compare(score("jobs_lum", first), score("jobs_lum", second))
+    truth = whole["jobs_lum"].metrics["masculine_rate"].difference.value
+    assert found.difference_bounds is not None
+    assert found.difference_bounds.smallest == pytest.approx(truth)
+    assert found.difference_bounds.low <= truth <= found.difference_bounds.high
+
+
+def test_answers_that_are_missing_in_both_runs_are_bounded_in_both() -> None:
+    """The bounds of the difference are those of one run less those of the other."""
+    answers = answer_in_turn("jobs_lum", ["He.", "She."], sample=100)
+    keys = [*answers]
+    first = lose(answers, keys[:10])
+    second = lose(answers, keys[50:56])
+    comparison = compare(score("jobs_lum", first, sample=100), score("jobs_lum", second, sample=100))
+    metric = comparison["jobs_lum"].metrics["masculine_rate"]
+    assert metric.difference_bounds is not None
+    assert metric.difference_bounds.smallest == pytest.approx(0.47 - 0.55)
+    assert metric.difference_bounds.largest == pytest.approx(0.53 - 0.45)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.15, 0.25])
+def test_more_missing_answers_never_make_a_difference_clearer(share: float) -> None:
+    """The p-value is that of the fill under which the runs differ least."""
+    few = compare_with_loss(share)
+    many = compare_with_loss(share + 0.1)
+    assert many.p >= few.p - 1e-9
+    assert few.difference_bounds is not None
+    assert many.difference_bounds is not None
+    assert many.difference_bounds.low <= few.difference_bounds.low
+    assert many.difference_bounds.high >= few.difference_bounds.high
+
+
+def test_without_missing_answers_a_comparison_has_no_bounds() -> None:
+    runs = [score("jobs_lum", simulate_answers("jobs_lum", "unbiased", seed)) for seed in (1, 2)]
+    metric = compare(*runs)["jobs_lum"].metrics["masculine_rate"]
+    assert metric.difference_bounds is None
+    assert metric.distance_bounds is None
+    assert metric.p == metric.p_answered
+    assert not metric.missing_decides
+
+
+def test_a_difference_that_no_missing_answer_could_explain_stays_clear() -> None:
+    """All men against all women, with one answer in ten missing."""
+    men = answer_in_turn("jobs_lum", ["He."])
+    women = answer_in_turn("jobs_lum", ["She.", "He.", "He.", "He."])
+    gone = choose([*women], 34)
+    metric = compare(score("jobs_lum", men), score("jobs_lum", lose(women, gone)))
+    found = metric["jobs_lum"].metrics["masculine_rate"]
+    assert found.verdict is Verdict.BETTER
+    assert found.p < 1e-6
+    assert not found.missing_decides

@@ -1,0 +1,1 @@
+"""Each function of `equipoise.stats` held against an implementation by others, or brute force."""

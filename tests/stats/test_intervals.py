@@ -1,0 +1,171 @@
+"""Student's quantiles and tails, the margin where nothing was seen, folded and clipped intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from equipoise.stats.intervals import (
+    LEVEL,
+    MIN_ITEM_DEGREES,
+    clip_interval,
+    fold,
+    item_degrees,
+    student_quantile,
+    student_tail,
+    width_factor,
+    zero_count_margin,
+)
+
+DEGREES = np.array([1.0, 2.0, 2.5, 3.0, 7.0, 30.0, 1e4])
+NUMBERS = st.floats(-3, 3)
+
+
+# Student's t
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.98, 0.995, 1 - 1e-9])
+def test_quantiles_are_those_of_scipy(level: float) -> None:
+    """Two-sided, for whole and broken degrees of freedom."""
+    expected = scipy.stats.t.ppf((1 + level) / 2, DEGREES)
+    assert student_quantile(DEGREES, level) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.995])
+def test_infinite_degrees_of_freedom_are_those_of_the_normal_distribution(level: float) -> None:
+    """Among others they do not disturb."""
+    found = student_quantile(np.array([np.inf, 4.0]), level)
+    assert found[0] == pytest.approx(scipy.stats.norm.ppf((1 + level) / 2), rel=1e-12)
+    assert found[1] == pytest.approx(scipy.stats.t.ppf((1 + level) / 2, 4), rel=1e-9)
+
+
+def test_unknown_degrees_of_freedom_have_no_quantile() -> None:
+    """NaN stays NaN, and one number is enough."""
+    assert np.isnan(student_quantile(np.nan, 0.95))
+    assert np.isnan(student_quantile(np.array([np.nan, 5.0]), 0.95)).tolist() == [True, False]
+
+
+@given(degrees=st.floats(1, 200), more=st.floats(0.5, 50), level=st.floats(0.5, 0.99))
+def test_quantiles_shrink_with_degrees_and_grow_with_the_level(degrees: float, more: float, level: float) -> None:
+    """More items make an interval shorter, more confidence makes it longer."""
+    quantile = float(student_quantile(degrees, level))
+    assert float(student_quantile(degrees + more, level)) < quantile
+    assert float(student_quantile(degrees, level + 0.005)) > quantile
+
+
+@pytest.mark.parametrize("statistic", [-40.0, -2.2, 0.0, 0.7, 3.0, 40.0])
+def test_tails_are_those_of_scipy(statistic: float) -> None:
+    """One-sided, upwards; far tails keep their digits."""
+    expected = scipy.stats.t.sf(statistic, DEGREES)
+    found = student_tail(np.full(len(DEGREES), statistic), DEGREES)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_tail_beyond_an_infinite_statistic_is_empty() -> None:
+    """And all lies beyond minus infinity."""
+    found = student_tail(np.array([np.inf, -np.inf]), np.array([5.0, 5.0]))
+    assert found.tolist() == [0.0, 1.0]
+
+
+def test_items_have_at_least_three_degrees_of_freedom() -> None:
+    """Also where nothing varies and the degrees are not known; more are kept."""
+    assert MIN_ITEM_DEGREES == 3
+    found = item_degrees(np.array([np.nan, 0.5, 2.99, 3.0, 3.5, 400.0, np.inf]))
+    assert found.tolist() == [3, 3, 3, 3, 3.5, 400, np.inf]
+
+
+def test_the_usual_level_is_95_percent() -> None:
+    """All that is printed says so."""
+    assert LEVEL == 0.95
+
+
+# The margin where nothing was seen
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.995])
+def test_the_margin_where_nothing_was_seen_is_the_exact_limit_of_none_of_many(level: float) -> None:
+    """Clopper and Pearson's upper limit of 0 of n, times n."""
+    many = 1_000_000
+    _, upper = proportion_confint(0, many, alpha=1 - level, method="beta")
+    assert zero_count_margin(level) == pytest.approx(many * upper, rel=1e-5)
+
+
+def test_the_margin_is_the_two_sided_rule_of_three() -> None:
+    """3.7 items for 95%."""
+    assert zero_count_margin(0.95) == pytest.approx(3.689, abs=5e-4)
+
+
+# Folded and clipped intervals
+
+
+@pytest.mark.parametrize(
+    ("ends", "folded"),
+    [
+        ((-0.2, 0.3), (0, 0.3)),
+        ((-0.4, 0.3), (0, 0.4)),
+        ((0.1, 0.3), (0.1, 0.3)),
+        ((-0.3, -0.1), (0.1, 0.3)),
+        ((0.0, 0.3), (0, 0.3)),
+        ((-0.3, 0.0), (0, 0.3)),
+    ],
+)
+def test_distances_from_zero(ends: tuple[float, float], folded: tuple[float, float]) -> None:
+    """The smallest is 0 where the interval holds 0."""
+    assert fold(*ends) == folded
+
+
+@given(first=NUMBERS, second=NUMBERS)
+def test_folded_ends_are_those_of_all_values_inside(first: float, second: float) -> None:
+    """Compared with many values of the interval."""
+    low = min(first, second)
+    high = max(first, second)
+    values = np.abs(np.linspace(low, high, 2_001))
+    smallest, largest = fold(low, high)
+    assert smallest == pytest.approx(values.min(), abs=6 / 2_000)
+    assert largest == values.max()
+    assert smallest <= values.min()
+
+
+@given(value=st.floats(0, 1), low=NUMBERS, high=NUMBERS)
+def test_a_clipped_interval_holds_its_value_and_ends_where_the_metric_does(
+    value: float, low: float, high: float
+) -> None:
+    """Whatever the ends were."""
+    start, end = clip_interval(value, low, high, (0.0, 1.0))
+    assert 0 <= start <= value <= end <= 1
+
+
+def test_ends_inside_the_domain_stay_as_they_are() -> None:
+    """Only what reaches too far is cut, and only what does not reach the value is moved."""
+    assert clip_interval(0.4, 0.2, 0.7, (0, 1)) == (0.2, 0.7)
+    assert clip_interval(0.4, -0.2, 1.7, (0, 1)) == (0, 1)
+    assert clip_interval(0.4, 0.5, 0.7, (0, 1)) == (0.4, 0.7)
+    assert clip_interval(0.4, 0.2, 0.3, (0, 1)) == (0.2, 0.4)
+
+
+# Other levels
+
+
+@pytest.mark.parametrize("degrees", [3.0, 12.5, 400.0])
+def test_the_width_at_another_level_is_the_ratio_of_quantiles(degrees: float) -> None:
+    """From 95% to 99.5%."""
+    expected = scipy.stats.t.ppf(0.9975, degrees) / scipy.stats.t.ppf(0.975, degrees)
+    assert width_factor(degrees, 0.95, 0.995) == pytest.approx(expected, rel=1e-9)
+    assert width_factor(degrees, 0.995, 0.95) == pytest.approx(1 / expected, rel=1e-9)
+
+
+def test_without_degrees_of_freedom_the_width_is_that_of_the_normal_distribution() -> None:
+    """NaN stands for unknown."""
+    expected = scipy.stats.norm.ppf(0.9975) / scipy.stats.norm.ppf(0.975)
+    assert width_factor(math.nan, 0.95, 0.995) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_width_at_the_same_level_is_the_same() -> None:
+    """A factor of one."""
+    assert width_factor(8.0, 0.95, 0.95) == 1
