@@ -66,7 +66,7 @@ format: $(READY)  ## format the code
 calibrate: $(READY)  ## simulate models, and write how intervals, marks, tests and gates hold to docs/calibration.md (40 minutes; needs the corpora)
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibrate --write
 
-calibrate-full: $(READY)  ## the same with 2,000 runs a row, and the suite `full` (several hours)
+calibrate-full: $(READY)  ## the same with 2,000 runs a row (two hours or more)
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibrate --full --write
 
 bench: $(READY)  ## measure beside peers, and write docs/benchmarks.md (half an hour)

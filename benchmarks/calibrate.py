@@ -2,7 +2,7 @@
 
     python -m benchmarks.calibrate            600 runs a row; prints the tables
     python -m benchmarks.calibrate --write    and writes them to docs/calibration.md
-    python -m benchmarks.calibrate --full     2,000 runs a row, and the suite `full`, too
+    python -m benchmarks.calibrate --full     2,000 runs a row
 
 The corpora must have been fetched (`equipoise data fetch`). Everything is seeded. What a job found
 is added to a file at once (`--results`), and a job whose rows are there is not run again: so an
@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.calibration.gates import judge_all
 from benchmarks.calibration.goals import find_broken
 from benchmarks.calibration.jobs import Job, list_jobs
 from benchmarks.calibration.page import GATE_PAGE, PAGE, describe_fair_models, make_tables
@@ -81,7 +82,13 @@ def _to_plain(value: Any) -> Any:
     raise TypeError(f"{type(value)} cannot be stored")
 
 
-def run_jobs(jobs: Sequence[Job], path: Path, workers: int, *, of_any_code: bool = False) -> dict[str, list[Row]]:
+def run_jobs(
+    jobs: Sequence[Job],
+    path: Path,
+    workers: int,
+    *,
+    of_any_code: bool = False,
+) -> dict[str, list[Row]]:
     """Run the jobs whose rows are not in the file; return the rows of all of them by table.
 
     Processes are spawned, not forked: the threads of polars do not survive a fork.
@@ -151,18 +158,22 @@ def write_page(tables: Mapping[str, str]) -> None:
 
 def main() -> None:
     """Run the simulations."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--write", action="store_true", help="write the pages")
-    parser.add_argument("--full", action="store_true", help=f"{FULL_RUNS:,} runs, suite full too")
+    parser.add_argument("--full", action="store_true", help=f"{FULL_RUNS:,} runs a row")
     parser.add_argument("--runs", type=int, help=f"runs a row instead of {RUNS}")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS, help="where rows are kept")
-    parser.add_argument("--of-any-code", action="store_true", help="use rows that other code has made, too")
+    parser.add_argument("--of-any-code", action="store_true", help="use rows of other code, too")
     parser.add_argument("--only", default="", help="only the jobs whose name holds this text")
     options = parser.parse_args()
     runs = options.runs or (FULL_RUNS if options.full else RUNS)
-    jobs = [job for job in list_jobs(runs, full=options.full) if options.only in job.key]
-    findings = run_jobs(jobs, options.results, options.workers, of_any_code=options.of_any_code)
+    jobs = [job for job in list_jobs(runs) if options.only in job.key]
+    rows = run_jobs(jobs, options.results, options.workers, of_any_code=options.of_any_code)
+    findings = judge_all(rows)
     tables = make_tables(findings, runs)
     print("\n\n".join(tables.values()))
     suspects = find_broken(findings, correct=False)

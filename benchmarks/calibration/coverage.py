@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.calibration.answers import Asking
+from benchmarks.calibration.models import EVEN, SETTLED, STRONG
 from benchmarks.calibration.runs import (
     Row,
     covers,
@@ -25,6 +26,8 @@ from equipoise.schema import Estimate
 
 WIDTHS = 30
 """Runs of which the width of the interval is compared with the plain linearised one."""
+GATED = (EVEN, SETTLED, STRONG)
+"""Models that are held against gates on all probes."""
 PLAIN_QUANTILE = 1.959964
 
 
@@ -34,8 +37,8 @@ def study_coverage(
     """Simulate a model many times.
 
     `sizes` says what the size stands for: suites that ask so much, or the number of items. For
-    suites the rows hold the estimates of each run, too, so that gates on several probes can be
-    judged.
+    suites the rows of some models hold the estimates of each run, too, so that gates on several
+    probes can be judged.
     """
     world = make_world(study)
     bands = world.probe.marked_metrics()
@@ -75,8 +78,8 @@ def study_coverage(
             "width": float(np.median(ratios[name])) if ratios[name] else math.nan,
             "reach": _median(values[:, 2] - values[:, 0]),
         }
-        is_suite = not sizes[0].isdigit()
-        found_row["estimates"] = estimates[name] if is_suite else []
+        is_gated = model in GATED and not sizes[0].isdigit()
+        found_row["estimates"] = estimates[name] if is_gated else []
         rows += [{**found_row, "size": size} for size in sizes]
     return rows
 

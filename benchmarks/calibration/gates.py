@@ -7,11 +7,17 @@ compared with a baseline, by the code behind `equipoise gate`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+<<<<<<< HEAD
 from dataclasses import dataclass, field
+=======
+from dataclasses import dataclass
+from functools import cache
+>>>>>>> calibration
 from types import SimpleNamespace
 from typing import Any, cast
 
-from benchmarks.calibration.runs import Row
+from benchmarks.calibration.models import EVEN, SETTLED, STRONG
+from benchmarks.calibration.runs import Findings, Row
 from benchmarks.calibration.worlds import make_world
 from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
@@ -23,7 +29,8 @@ from equipoise.measuring.result import Result
 from equipoise.schema import Bounds, Estimate, MetricKey
 from equipoise.stats.intervals import LEVEL
 
-RULES = ("B", "C", "D")
+RULES: Mapping[str, Sequence[str]] = {EVEN: ("C", "D"), SETTLED: ("C", "D"), STRONG: ("C",)}
+"""The rules that each model is held against; one just inside a limit is held against that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +51,20 @@ class SimulatedResult:
 
 def bands_of(row: Row) -> Bands:
     """The bands of the metric of a row."""
-    return make_world(row["study"]).probe.marked_metrics()[row["metric"]]
+    return _bands_of_study(row["study"])[row["metric"]]
+
+
+@cache
+def _bands_of_study(study: str) -> dict[str, Bands]:
+    return make_world(study).probe.marked_metrics()
+
+
+def judge_all(findings: Findings) -> Findings:
+    """The findings with how all gates did, in two tables of their own."""
+    suites = [row for row in findings.get("coverage", ()) if row["estimates"]]
+    gates = judge_gates([*suites, *findings.get("gate limits", ())])
+    regressions = judge_regressions(findings.get("pairs", ()))
+    return {**findings, "gates": [*gates], "regressions": [*regressions]}
 
 
 def judge_gates(rows: Sequence[Row]) -> Iterator[Row]:
@@ -56,8 +76,7 @@ def judge_gates(rows: Sequence[Row]) -> Iterator[Row]:
     for row in rows:
         groups.setdefault((row["size"], row["model"]), []).append(row)
     for (size, model), members in groups.items():
-        rules = [rule for rule in RULES if model.endswith(f" {rule}")] or RULES
-        for rule in rules:
+        for rule in RULES.get(model, [model[-1]]):
             counts = {"passed": 0, "failed": 0, "wrongly": 0}
             runs = members[0]["runs"]
             for run in range(runs):

@@ -49,7 +49,7 @@ class Design:
     sizes: str
     """How the items are spread: EQUAL, DOMINANT or FALLING."""
     is_crossed: bool = False
-    deviation: float = 0.7
+    deviation: float = 0.5
     """The standard deviation of the effects of clusters, on the logit."""
 
     @property

@@ -8,14 +8,13 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scipy.stats import binom
 
-from benchmarks.calibration.gates import judge_gates, judge_regressions
 from benchmarks.calibration.models import ONE_ARM, RARE, STRONG
-from benchmarks.calibration.runs import Row
+from benchmarks.calibration.runs import Findings, Row
 from equipoise.stats.multiple_testing import holm
 
 SIGNIFICANCE = 0.05
@@ -39,9 +38,6 @@ UNFAIR = 0.06
 CATEGORIES_COVERED = 0.94
 ONE_OUTCOME_IS_RARE = (RARE, ONE_ARM)
 """Models for which the plain linearised interval is too narrow."""
-
-Findings = Mapping[str, Sequence[Row]]
-"""The rows of each table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,15 +82,16 @@ def find_promises(findings: Findings) -> Iterator[Promise]:
         yield from _cover(row, what, UNITED)
         yield _wrong(row, what, row["runs"])
     for row in findings.get("designs", ()):
-        factors = f"{row['clusters']} clusters, {row['sizes']}, {row['factors']} factors"
-        yield from _cover(row, f"prompts like these, {factors}, `{row['metric']}`", GENERALISED)
+        what = f"prompts like these, {row['clusters']} clusters, {row['sizes']}"
+        what += f", factors: {row['factors']}, differing by {row['deviation']:g}"
+        yield from _cover(row, f"{what}, `{row['metric']}`", GENERALISED)
     for row in findings.get("clusters", ()):
         yield from _cover(row, _name(row, "prompts like these"), GENERALISED)
     for row in findings.get("pairs", ()):
         yield from _pair_promises(row)
-    for row in judge_findings(findings):
+    for row in findings.get("gates", ()):
         yield _promise_gate(row)
-    for row in judge_regressions(findings.get("pairs", ())):
+    for row in findings.get("regressions", ()):
         yield Promise(
             what=f"--no-regression, {row['kind']}, {row['models']}",
             happened="fails",
@@ -114,12 +111,6 @@ def find_promises(findings: Findings) -> Iterator[Promise]:
             runs=row["runs"],
             allowed=1 - COVERED,
         )
-
-
-def judge_findings(findings: Findings) -> list[Row]:
-    """The gates on all probes together, at the sizes of suites."""
-    rows = [row for row in findings.get("coverage", ()) if row["estimates"]]
-    return [*judge_gates([*rows, *findings.get("gate limits", ())])]
 
 
 def _name(row: Row, *parts: str) -> str:

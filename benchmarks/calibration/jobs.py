@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from benchmarks.calibration.answers import NO_LOSS, Asking, lose_by_content, lose_evenly
 from benchmarks.calibration.comparing import Pair, study_pair
-from benchmarks.calibration.coverage import study_coverage, study_looks
+from benchmarks.calibration.coverage import GATED, study_coverage, study_looks
 from benchmarks.calibration.generalising import (
     DOMINANT,
     EQUAL,
@@ -29,8 +30,7 @@ from equipoise.runs.suites import get_suite
 
 PROBES = tuple(find_probes())
 COVERED_MODELS = (EVEN, SETTLED, BETA, CLUSTERS, STRONG)
-DECIDED_MODELS = (EVEN, SETTLED, STRONG)
-"""The models of the table that says what each suite can decide."""
+SUITES = ("ci", "standard", "full")
 SMALL = 20
 SMALL_SIZES = {"word_association": 28}
 """A fourth of its items are a control, which no marked metric counts."""
@@ -52,6 +52,7 @@ ITEMS_AT_LIMITS = 300
 WIDTHS = (0.0, 0.3, 0.6, 1.0, 3.0)
 ONE_UNREAD = ((20, 1), (60, 1), (200, 1), (339, 2), (339, 8))
 CLUSTER_COUNTS = (2, 3, 5, 10, 40)
+DEVIATIONS = (0.5, 1.0)
 CLUSTERED = (
     "gest_creative",
     "discrimination_tamkin",
@@ -109,10 +110,10 @@ def plan_suites(suites: tuple[str, ...], name: str) -> dict[tuple[str, Asking], 
     return asked
 
 
-def list_jobs(runs: int, *, full: bool) -> Iterator[Job]:
-    """All studies. `full` adds the suite `full`, whose runs take the longest."""
+def list_jobs(runs: int) -> Iterator[Job]:
+    """All studies."""
     yield Job(study_rates, RATES)
-    yield from _cover(runs, full=full)
+    yield from _cover(runs)
     yield from _lose(runs)
     yield from _generalise(runs)
     yield from _compare(runs)
@@ -123,14 +124,13 @@ def list_jobs(runs: int, *, full: bool) -> Iterator[Job]:
             yield Job(study_looks, (study, model, items, runs))
 
 
-def _cover(runs: int, *, full: bool) -> Iterator[Job]:
-    suites = ("ci", "standard", "full") if full else ("ci", "standard")
+def _cover(runs: int) -> Iterator[Job]:
     for name in PROBES:
         small = Asking(items=SMALL_SIZES.get(name, SMALL))
         for model in COVERED_MODELS:
             yield Job(study_coverage, ("coverage", (str(SMALL),), name, model, small, runs))
-        for (study, asking), sizes in plan_suites(suites, name).items():
-            models = DECIDED_MODELS if sizes == ["full"] else COVERED_MODELS
+        for (study, asking), sizes in plan_suites(SUITES, name).items():
+            models = GATED if sizes == ["full"] else COVERED_MODELS
             for model in models:
                 arguments = ("coverage", tuple(sizes), study, model, asking, runs)
                 yield Job(study_coverage, arguments)
@@ -167,8 +167,10 @@ def _lose(runs: int) -> Iterator[Job]:
 def _generalise(runs: int) -> Iterator[Job]:
     for sizes in (EQUAL, DOMINANT, FALLING):
         for clusters in CLUSTER_COUNTS:
-            for is_crossed in (False, True):
-                design = Design(clusters=clusters, sizes=sizes, is_crossed=is_crossed)
+            for is_crossed, deviation in product((False, True), DEVIATIONS):
+                design = Design(
+                    clusters=clusters, sizes=sizes, is_crossed=is_crossed, deviation=deviation
+                )
                 yield Job(study_designs, (design, runs))
     for study in CLUSTERED:
         yield Job(study_clusters, (study, CLUSTERS, 400, runs))

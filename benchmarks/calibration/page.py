@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from benchmarks.calibration import goals
-from benchmarks.calibration.gates import bands_of, judge_regressions
-from benchmarks.calibration.goals import Findings
-from benchmarks.calibration.jobs import COVERED_MODELS, LOSSES, WIDTHS
+from benchmarks.calibration.gates import bands_of
+from benchmarks.calibration.jobs import COVERED_MODELS, LOSSES, SUITES, WIDTHS
+from benchmarks.calibration.limits import REACHED
 from benchmarks.calibration.models import EVEN, SETTLED, STRONG
-from benchmarks.calibration.runs import Row
+from benchmarks.calibration.runs import Findings, Row
 from benchmarks.processes import ROOT, markdown_table
 from equipoise.authoring.metrics import MARKS
 
@@ -37,7 +38,7 @@ def make_tables(findings: Findings, runs: int) -> dict[str, str]:
         "clusters": _clusters_table(findings.get("clusters", ())),
         "pairs": _pairs_table(findings.get("pairs", ())),
         "gates": _gates_table(findings),
-        "regressions": _regressions_table(findings.get("pairs", ())),
+        "regressions": _regressions_table(findings.get("regressions", ())),
         "suites": _suites_table(findings.get("coverage", ())),
         "looks": _looks_table(findings.get("looks", ())),
         "selection": _ratios_table(findings.get("ratios", ())),
@@ -62,7 +63,7 @@ def describe_runs(findings: Findings, runs: int) -> str:
 
 def describe_fair_models(findings: Findings) -> str:
     """How often fair models pass the gate that the suite `ci` is made for, in sentences."""
-    judged = {row["model"]: row for row in goals.judge_findings(findings) if _is_for_pipelines(row)}
+    judged = {row["model"]: row for row in findings.get("gates", ()) if _is_for_pipelines(row)}
     if not judged:
         return ""
     at_random = judged[EVEN]
@@ -104,9 +105,9 @@ def _code(name: str) -> str:
     return f"`{name}`"
 
 
-def _group(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
+def _group(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
     """The rows with the same values in some columns, in their order."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
     return groups
@@ -141,7 +142,7 @@ def _coverage_table(rows: Sequence[Row]) -> str:
     models = list(dict.fromkeys(row["model"] for row in rows))
     if set(models) <= set(COVERED_MODELS):
         models = [model for model in COVERED_MODELS if model in models]
-    is_once = any(row["size"] in ("ci", "standard") for row in rows)
+    is_once = any(row["size"] in SUITES for row in rows)
     head = ["probe", "metric", "items", *models, "certain and wrong", "width"]
     if is_once:
         head.insert(2, "size")
@@ -149,8 +150,6 @@ def _coverage_table(rows: Sequence[Row]) -> str:
     for (study, metric, size, asked), members in _group(
         rows, "study", "metric", "size", "asked"
     ).items():
-        if size == "full":
-            continue
         of_model = {row["model"]: row for row in members}
         covered = [_covered(of_model.get(model)) for model in models]
         wrong = max(row["wrong"] / row["runs"] for row in members)
@@ -234,20 +233,23 @@ def _unread_table(rows: Sequence[Row]) -> str:
 
 
 def _designs_table(rows: Sequence[Row]) -> str:
-    head = ["clusters", "sizes", "factors", "metric", "has an interval", "covered", "half-width"]
-    cells = [
-        [
-            row["clusters"],
-            row["sizes"],
-            row["factors"],
-            _code(row["metric"]),
-            _share(row["intervals"], row["runs"]),
-            _share(row["covered"], row["intervals"]),
-            _number(row["half"]),
-        ]
-        for row in rows
-    ]
+    """For each way to put items into clusters, by metric and by how far clusters differ."""
+    kinds = [*_group(rows, "metric", "deviation")]
+    head = ["sizes", "clusters", "factors"]
+    head += [f"{_code(metric)}, {deviation:g}" for metric, deviation in kinds]
+    cells = []
+    for keys, members in _group(rows, "sizes", "clusters", "factors").items():
+        of_kind = {(row["metric"], row["deviation"]): row for row in members}
+        cells.append([*keys, *(_covered_of(of_kind[kind]) for kind in kinds)])
     return markdown_table(head, cells)
+
+
+def _covered_of(row: Row) -> str:
+    """The share of intervals that cover, and how many runs have one, unless all have."""
+    covered = _share(row["covered"], row["intervals"])
+    if row["intervals"] in (0, row["runs"]):
+        return covered
+    return f"{covered} of {row['intervals']:,}"
 
 
 def _clusters_table(rows: Sequence[Row]) -> str:
@@ -290,13 +292,26 @@ def _pairs_table(rows: Sequence[Row]) -> str:
 def _gates_table(findings: Findings) -> str:
     head = ["suite", "model", "rule", "passed", "failed", "wrongly", "undecided"]
     cells = []
-    for row in goals.judge_findings(findings):
+    for row in findings.get("gates", ()):
         runs = row["runs"]
         undecided = runs - row["passed"] - row["failed"]
         counts = (row["passed"], row["failed"], row["wrongly"], undecided)
         shares = [_share(count, runs) for count in counts]
         cells.append([row["size"], row["model"], f"`--fail-on {row['rule']}`", *shares])
-    return markdown_table(head, cells)
+    return f"{markdown_table(head, cells)}\n\n{_describe_unreached(findings)}".rstrip()
+
+
+def _describe_unreached(findings: Findings) -> str:
+    """Which metrics of the models just inside a limit are not at it, in a sentence."""
+    missed = {}
+    for row in findings.get("gate limits", ()):
+        if abs(row["truth"] - row["target"]) > REACHED:
+            what = f"{_code(row['study'])} {_code(row['metric'])}"
+            missed[what] = f"{what} ({row['truth']:.3f} instead of {row['target']:.3f})"
+    if not missed:
+        return ""
+    names = ", ".join(missed.values())
+    return f'In the models "just inside", these lie farther inside: {names}.'
 
 
 def _regressions_table(rows: Sequence[Row]) -> str:
@@ -308,7 +323,7 @@ def _regressions_table(rows: Sequence[Row]) -> str:
             _share(row["failed"], row["runs"]),
             _share(row["passed"], row["runs"]),
         ]
-        for row in judge_regressions(rows)
+        for row in rows
     ]
     return markdown_table(head, cells)
 
@@ -322,7 +337,7 @@ def _suites_table(rows: Sequence[Row]) -> str:
     head.append("biased")
     cells = []
     shown = [row for row in rows if row["estimates"]]
-    shown.sort(key=lambda row: ("ci", "standard", "full").index(row["size"]))
+    shown.sort(key=lambda row: SUITES.index(row["size"]))
     for (size, study, asked, metric), members in _group(
         shown, "size", "study", "asked", "metric"
     ).items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,10 @@ ROWS_AT_ONCE = 40_000
 RUN = "run"
 Row = dict[str, Any]
 """What a study found, as plain values: `table` says which table of the page it belongs to."""
+
+
+Findings = Mapping[str, Sequence[Row]]
+"""The rows of each table."""
 
 
 def start_rng(*parts: object) -> np.random.Generator:
