@@ -7,12 +7,8 @@ compared with a baseline, by the code behind `equipoise gate`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-<<<<<<< HEAD
 from dataclasses import dataclass, field
-=======
-from dataclasses import dataclass
 from functools import cache
->>>>>>> calibration
 from types import SimpleNamespace
 from typing import Any, cast
 
