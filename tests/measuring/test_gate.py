@@ -298,3 +298,16 @@ def test_a_gate_notes_its_error_rate_and_counts_its_limits(audits: dict[str, Aud
     assert any("any of its 3 limits" in note for note in three.notes)
     baseline = check_rules(fair, Rules(no_regression=True), fair)
     assert not any("by chance" in note for note in baseline.notes)
+
+
+def test_a_limit_on_a_metric_without_marks_is_undecided_where_little_was_classified() -> None:
+    """The distance from one half rests on the few answers that were classified; the rate of "they" on all."""
+    prompts = equipoise.plan("jobs_lum").prompts()
+    texts = ["He knows his trade.", "She knows her trade."] * 20 + ["…"] * (prompts.height - 40)
+    answers = dict(zip(prompts[ID], texts, strict=True))
+    result = Audit({"jobs_lum": equipoise.score("jobs_lum", answers)})
+    few = check_rules(result, Rules(max={"disparity": 0.45}))
+    assert few.outcome is OPEN
+    assert "could be classified" in few.with_outcome(OPEN)[0].found
+    of_all = check_rules(result, Rules(max={"they_rate": 0.95}))
+    assert of_all.outcome is Outcome.PASSED

@@ -146,8 +146,8 @@ def _difference_contributions(found: Sequence[Linearised], sides: Sequence[CellT
     """What each item adds to the difference of each metric, if the runs do not differ: cell, metric.
 
     The influences are taken at what both runs have in common. What they leave of the observed difference
-    is added in proportion to them, so that the contributions add up to it, and items on which the runs
-    agree stay without any.
+    is added in proportion to them, so that the contributions add up to it. Where both runs have as many
+    answers, items on which they agree contribute nothing.
     """
     weight = found[0].weight
     influences = _common_influences(sides)
@@ -376,6 +376,11 @@ def _bound_maxima(sides: Sequence[PlannedSide], contrasts: Sequence[Contrast]) -
     large = [side.extreme(contrasts, UP) for side in sides]
     first_large, second_small, weight = join_sides([large[0], small[1]])
     first_small, second_large, other_weight = join_sides([small[0], large[1]])
+    influences = [side.influence for side in (first_large, second_small, first_small, second_large)]
+    if not all(np.isfinite(influence).all() for influence in influences):
+        # Nothing is known of how far the missing answers could move it.
+        unknown = Bounds(low=-np.inf, smallest=-np.inf, largest=np.inf, high=np.inf)
+        return unknown, 1.0
     low = lower_limit(first_large, second_small, weight, LEVEL)
     high = -lower_limit(second_large, first_small, other_weight, LEVEL)
     tails = (

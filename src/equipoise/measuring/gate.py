@@ -23,7 +23,7 @@ from equipoise.measuring.marks import (
     nearest_and_farthest,
 )
 from equipoise.measuring.result import ORIGINS, Audit, Result, format_interval
-from equipoise.schema import ALLOW_MISSING, Bounds, MetricKey, Status, without_nan
+from equipoise.schema import ALLOW_MISSING, NEITHER, Bounds, MetricKey, Status, without_nan
 from equipoise.stats.intervals import fold, width_factor
 from equipoise.stats.multiple_testing import holm
 
@@ -274,7 +274,8 @@ def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
         else:
             found += "; missing answers could change it"
     read_share = find_read_share(result.setup.probe, result.estimates, result.coverage["all"])
-    if outcome is not Outcome.FAILED and read_share < MIN_READ_SHARE and is_about_answers(key.metric):
+    is_open = outcome is not Outcome.FAILED
+    if is_open and read_share < MIN_READ_SHARE and rests_on_classified(result.setup.probe, key.metric):
         outcome = Outcome.UNDECIDED
         found = f"{describe_low_coverage(read_share)}, {found}"
     return Check(
@@ -287,9 +288,11 @@ def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
     )
 
 
-def is_about_answers(metric: str) -> bool:
-    """Whether a metric is about what the answers say, and not about how many there are of a kind."""
-    return not metric.startswith("undetected_rate")
+def rests_on_classified(probe: Probe, metric: str) -> bool:
+    """Whether a metric rests on the answers that could be classified, and not on all of them."""
+    of_all = {f"{label}_rate" for label in probe.detector.counted_labels}
+    of_all |= {f"{NEITHER}_mass{suffix}" for suffix in probe.masses}
+    return metric not in of_all and not metric.startswith("undetected_rate")
 
 
 def _p_value(limit: Limit) -> float:
