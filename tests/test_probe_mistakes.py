@@ -61,6 +61,19 @@ MISTAKES: dict[str, tuple[Probe, str, type[Exception] | None]] = {
         "'disparity' is a distance and has marks; mark 'masculine_rate' instead",
         None,
     ),
+    "a range that could be negative": (
+        replace(
+            JOBS_LUM,
+            metrics=tuple(
+                replace(one, range_of=("masculine_rate", "stereotype_rate"), distance_of=None, domain=(-1.0, 1.0))
+                if one.name == "disparity"
+                else one
+                for one in JOBS_LUM.metrics
+            ),
+        ),
+        "'disparity' is a range, so that the smallest value of its domain must be 0",
+        None,
+    ),
     "a wrong column in statistics": (
         replace(JOBS_LUM, statistics=wrong_column),
         "a mistake in its statistics: ColumnNotFoundError.*masculinty",

@@ -278,6 +278,19 @@ def test_the_value_on_whole_pairs_stands_beside_the_plain_one() -> None:
     assert any(f"{name} is -0.125 (" in line and "80 items" in line for line in describe_numbers(run, result))
 
 
+@pytest.mark.parametrize(("men", "smallest", "largest"), [(50, 0.0, 0.1), (70, 0.2, 0.3)])
+def test_the_bounds_of_a_distance_are_those_of_its_rate_folded(men: int, smallest: float, largest: float) -> None:
+    """Of 100 characters 10 are missing, so that the rate of men lies between men and men + 10."""
+    planned = equipoise.plan("jobs_lum", sample=100)
+    rows = planned.prompts().select(ID)
+    answers = ["He is tall."] * men + ["She is tall."] * (90 - men) + ["It is raining."] * 10
+    result = equipoise.score("jobs_lum", rows.with_columns(pl.Series("answer", answers)), sample=100)
+    assert result.bounds["masculine_rate"].smallest == pytest.approx(men / 100)
+    assert result.bounds["masculine_rate"].largest == pytest.approx(men / 100 + 0.1)
+    assert result.bounds["disparity"].smallest == pytest.approx(smallest)
+    assert result.bounds["disparity"].largest == pytest.approx(largest)
+
+
 def test_many_arms_with_many_labels_have_bounds_at_once() -> None:
     """Twelve arms of eight options: one table for each arm, not for each of 8 to the 12 combinations."""
     people = [f"person {number}" for number in range(12)]

@@ -25,22 +25,21 @@ import polars as pl
 
 from equipoise.authoring import Array, Metric, Parameters, Probe
 from equipoise.measuring.cells import CellTable, labels_of_repetitions, prepare_cells
+from equipoise.measuring.contrasts import Contrast, contrasts_of_value, subtract
 from equipoise.measuring.estimates import (
-    Contrast,
+    Linearised,
     differentiate_metrics,
     find_errors,
     gaps_to_largest,
     has_enough,
     linearise,
-    lower_ends,
-    ordered_pairs,
     upper_ends,
 )
 from equipoise.measuring.outcomes import MISSING, filled_outcomes, ways_of_missing
 from equipoise.measuring.summarise import stack_columns
 from equipoise.schema import Bounds
 from equipoise.stats.contrasts import count_candidates
-from equipoise.stats.intervals import LEVEL
+from equipoise.stats.intervals import LEVEL, fold
 
 ROUNDS = 2
 """How often the way of each answer is chosen: once is enough where a metric is linear in the answers."""
@@ -116,7 +115,7 @@ def bound_metrics(
     level: float = LEVEL,
     share_asked: float = 0.0,
 ) -> dict[str, Bounds]:
-    """For each marked metric the values it could have if the missing answers were known.
+    """For each marked metric, and for its distance from even-handed, what missing answers could make of it.
 
     `table` has the cells of all planned items. There are no bounds if nothing is missing.
     """
@@ -130,70 +129,87 @@ def bound_metrics(
         found = bound_metric(answers, metric, level, share_asked)
         if found is not None:
             bounds[metric.name] = found
+    for metric in probe.metrics:
+        if metric.distance_of and metric.distance_of[0] in bounds:
+            base, centre = metric.distance_of
+            bounds[metric.name] = _fold_around(bounds[base], centre)
     return bounds
+
+
+def _fold_around(bounds: Bounds, centre: float) -> Bounds:
+    """The bounds of the distance of a metric from a centre."""
+    low, high = fold(bounds.low - centre, bounds.high - centre)
+    smallest, largest = fold(bounds.smallest - centre, bounds.largest - centre)
+    return Bounds(low=low, high=high, smallest=smallest, largest=largest)
 
 
 def bound_metric(
     answers: MissingAnswers, metric: Metric, level: float = LEVEL, share_asked: float = 0.0
 ) -> Bounds | None:
     """The bounds of one metric; None if it is not computable."""
-    if metric.range_of:
-        ends = _bound_range(answers, metric.range_of, level, share_asked)
-    else:
-        ends = _bound_plain(answers, metric, level, share_asked)
+    names = [each.name for each in answers.cells.probe.all_metrics()]
+    extremes = _Extremes.find(answers, contrasts_of_value(metric, names))
+    ends = np.array([-np.inf, *extremes.values(), np.inf])
+    if extremes.have_enough(metric):
+        low, high = extremes.interval(level, 0.0 if metric.of_pairs else share_asked)
+        ends[0] = min(low, ends[1])
+        ends[3] = max(high, ends[2])
     if np.isnan(ends).any():
         return None
     low, smallest, largest, high = np.clip(ends, *metric.domain).tolist()
     return Bounds(low=low, high=high, smallest=smallest, largest=largest)
 
 
-def _bound_plain(answers: MissingAnswers, metric: Metric, level: float, share_asked: float) -> Sequence[float]:
-    """The lower end, the smallest and the largest value, and the upper end of a metric."""
-    place = [each.name for each in answers.cells.probe.all_metrics()].index(metric.name)
-    share = 0.0 if metric.of_pairs else share_asked
-    contrast = Contrast(place, None)
-    low_cells = answers.fill(contrast, DOWN)
-    high_cells = answers.fill(contrast, UP)
-    lowest = linearise(low_cells)
-    highest = linearise(high_cells)
-    smallest = min(lowest.values[place], _without_limits(low_cells)[place])
-    largest = max(highest.values[place], _without_limits(high_cells)[place])
-    if not (has_enough(lowest, metric) and has_enough(highest, metric)):
-        return -np.inf, smallest, largest, np.inf
-    lowest = lowest.contrast([contrast])
-    highest = highest.contrast([contrast])
-    low = float(lower_ends(lowest, find_errors(lowest, low_cells, share), level)[0])
-    high = float(upper_ends(highest, find_errors(highest, high_cells, share), level)[0])
-    return min(low, smallest), smallest, largest, max(high, largest)
+@dataclass(frozen=True)
+class _Extremes:
+    """Some contrasts whose largest is a metric, each as small and as large as missing answers can make it."""
 
+    contrasts: Sequence[Contrast]
+    at_largest: dict[Contrast, tuple[CellTable, Linearised]]
+    """The filled cells in which each contrast, and its opposite, is at its largest."""
 
-def _without_limits(cells: CellTable) -> Array:
-    """The metrics of filled cells with slopes free."""
-    values, _ = differentiate_metrics(cells, cells.weight.astype(np.float64) @ cells.columns)
-    return values
+    @classmethod
+    def find(cls, answers: MissingAnswers, contrasts: Sequence[Contrast]) -> _Extremes:
+        """Fill in the missing answers for each contrast and its opposite."""
+        at_largest = {}
+        for contrast in {*contrasts, *(each.opposite for each in contrasts)}:
+            cells = answers.fill(contrast, UP)
+            at_largest[contrast] = cells, linearise(cells)
+        return cls(contrasts, at_largest)
 
+    def have_enough(self, metric: Metric) -> bool:
+        """Whether there are enough items for intervals, whatever the missing answers say."""
+        return all(has_enough(found, metric) for _, found in self.at_largest.values())
 
-def _bound_range(answers: MissingAnswers, parts: Sequence[str], level: float, share_asked: float) -> Sequence[float]:
-    """The same for the largest difference between two of some metrics."""
-    pairs = ordered_pairs([each.name for each in answers.cells.probe.all_metrics()], parts)
-    filled = [answers.fill(pair, UP) for pair in pairs]
-    found = [linearise(cells) for cells in filled]
-    largest = np.array([float(each.contrast([pair]).values[0]) for each, pair in zip(found, pairs, strict=True)])
-    # The smallest value of a pair is that of the opposite pair at its largest, with the other sign.
-    smallest = np.array([-largest[pairs.index(pair.opposite)] for pair in pairs])
-    best = int(np.argmax(smallest))
-    at_best = found[pairs.index(pairs[best].opposite)].contrast(pairs)
-    candidates = count_candidates(smallest, gaps_to_largest(at_best))
-    lows = []
-    highs = []
-    for cells, linearised, pair in zip(filled, found, pairs, strict=True):
-        single = linearised.contrast([pair])
-        errors = find_errors(single, cells, share_asked)
-        highs.append(float(upper_ends(single, errors, level)[0]))
-        lows.append(-float(upper_ends(single, errors, 1 - (1 - level) / candidates)[0]))
-    return (
-        max(0.0, *lows),
-        max(0.0, float(smallest.max())),
-        float(largest.max()),
-        max(highs),
-    )
+    def values(self) -> tuple[float, float]:
+        """The smallest and the largest value of the metric."""
+        return max(self._smallest_values()), max(map(self._largest_value, self.contrasts))
+
+    def interval(self, level: float, share_asked: float) -> tuple[float, float]:
+        """The lower end of the interval of the smallest value, and the upper end of that of the largest."""
+        smallest = np.array(self._smallest_values())
+        best = self.contrasts[int(np.argmax(smallest))]
+        _, found = self.at_largest[best.opposite]
+        candidates = count_candidates(smallest, gaps_to_largest(found.contrast(self.contrasts)))
+        lows = []
+        highs = []
+        for contrast in self.contrasts:
+            lows.append(-self._upper_end(contrast.opposite, 1 - (1 - level) / candidates, share_asked))
+            highs.append(self._upper_end(contrast, level, share_asked))
+        return max(lows), max(highs)
+
+    def _smallest_values(self) -> list[float]:
+        """Of each contrast: that of its opposite at its largest, with the other sign."""
+        return [-self._largest_value(contrast.opposite) for contrast in self.contrasts]
+
+    def _largest_value(self, contrast: Contrast) -> float:
+        """The largest value of a contrast, with slopes limited or free."""
+        cells, found = self.at_largest[contrast]
+        free, _ = differentiate_metrics(cells, cells.weight.astype(np.float64) @ cells.columns)
+        return float(subtract(np.array([found.values, free]), [contrast]).max())
+
+    def _upper_end(self, contrast: Contrast, level: float, share_asked: float) -> float:
+        """The upper end of the interval of a contrast at its largest."""
+        cells, found = self.at_largest[contrast]
+        single = found.contrast([contrast])
+        return float(upper_ends(single, find_errors(single, cells, share_asked), level)[0])

@@ -24,7 +24,8 @@ import polars as pl
 
 from equipoise.authoring import Array, Metric
 from equipoise.measuring.cells import CellTable
-from equipoise.measuring.estimates import Contrast, Linearised, linearise, ordered_pairs, subtract
+from equipoise.measuring.contrasts import Contrast, contrasts_of_value, subtract
+from equipoise.measuring.estimates import Linearised, linearise
 from equipoise.measuring.outcomes import possible_outcomes
 from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
 from equipoise.schema import ITEM, Estimate, MetricKey
@@ -149,16 +150,15 @@ def _interval(
     cells: CellTable, found: Linearised, clustered: _Clustered, metric: Metric, level: float
 ) -> tuple[float, float]:
     """The interval of one metric before it is cut to what the metric can be; NaN with too few clusters."""
-    contrasts = [Contrast(found.place(metric.name), None)]
-    if metric.range_of:
-        contrasts = ordered_pairs(found.names, metric.range_of)
+    contrasts = contrasts_of_value(metric, found.names)
     contrasted = found.contrast(contrasts)
+    is_plain = len(contrasts) == 1
     of_items = covariance(contrasted.contributions())
     parts = []
     degrees = found.items - 1
     for name, sums in clustered.sums.items():
-        if [*cells.probe.strata] == [name] and not metric.range_of and len(found.outcome_influence):
-            between_strata, own_degrees = _variance_of_strata(cells, found, metric)
+        if [*cells.probe.strata] == [name] and is_plain and len(found.outcome_influence):
+            between_strata, own_degrees = _variance_of_strata(cells, contrasted)
             parts.append(np.array([[between_strata]]))
         else:
             parts.append(cluster_covariance(subtract(sums, contrasts)))
@@ -171,17 +171,13 @@ def _interval(
         total = crossed_covariance(of_items, parts)
     variances = [np.diag(each) for each in (of_items, total, *parts)]
     errors = np.sqrt(np.maximum.reduce(variances))
-    centres = contrasted.centres
-    reach_up = float(student_quantile(degrees, level)) * errors
-    if not metric.range_of:
-        return float(centres[0] - reach_up[0]), float(centres[0] + reach_up[0])
-    values = contrasted.values
-    largest = int(np.argmax(values))
+    largest = int(np.argmax(contrasted.values))
     gaps = np.diag(total) + total[largest, largest] - 2 * total[largest]
-    candidates = count_candidates(values, np.sqrt(np.maximum(gaps, 0.0)))
+    candidates = count_candidates(contrasted.values, np.sqrt(np.maximum(gaps, 0.0)))
+    reach_up = float(student_quantile(degrees, level)) * errors
     reach_down = float(student_quantile(degrees, 1 - (1 - level) / candidates)) * errors
-    low = max(0.0, float((centres - reach_down).max()))
-    return low, float((centres + reach_up).max())
+    centres = contrasted.centres
+    return float((centres - reach_down).max()), float((centres + reach_up).max())
 
 
 def _largest_reach(reaches: Array, contrasts: Sequence[Contrast]) -> Array:
@@ -191,18 +187,18 @@ def _largest_reach(reaches: Array, contrasts: Sequence[Contrast]) -> Array:
     return largest
 
 
-def _variance_of_strata(cells: CellTable, found: Linearised, metric: Metric) -> tuple[float, float]:
+def _variance_of_strata(cells: CellTable, found: Linearised) -> tuple[float, float]:
     """The variance of a metric that averages strata, by how their own rates vary, and its degrees of freedom.
 
+    `found` holds this metric alone.
     A stratum counts a = the change of the metric if all its items go from the first outcome to the last;
     its rate is how much of that way they went. Strata that count to the same side are one group.
     """
-    place = found.place(metric.name)
-    first = found.outcome_influence[0, :, place]
-    last = found.outcome_influence[-1, :, place]
+    first = found.outcome_influence[0, :, 0]
+    last = found.outcome_influence[-1, :, 0]
     weight = found.weight * cells.decided
     counts = np.bincount(cells.stratum, weights=weight * (last - first))
-    gone = np.bincount(cells.stratum, weights=weight * (found.influence[:, place] - first))
+    gone = np.bincount(cells.stratum, weights=weight * (found.influence[:, 0] - first))
     counting = np.abs(counts) > 1e-6 * np.abs(counts).max(initial=1e-300)
     counts = counts[counting]
     rates = gone[counting] / counts

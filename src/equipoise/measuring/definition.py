@@ -101,6 +101,8 @@ def _find_mistakes_of_metrics(probe: Probe, rows: pl.DataFrame, parameters: Para
             yield f"the metric {metric.name!r} is a distance and has marks; mark {metric.distance_of[0]!r} instead"
         if metric.bands and metric.range_of and metric.bands.centre:
             yield f"the metric {metric.name!r} is a range, so that its marks must be centred at 0"
+        if metric.range_of and metric.domain[0] != 0:
+            yield f"the metric {metric.name!r} is a range, so that the smallest value of its domain must be 0"
         if shape != (ROWS,):
             yield f"the metric {metric.name!r} must have one value per row of totals, but its shape is {shape}"
         if rows.is_empty() and not np.isnan(values[metric.name]).all():

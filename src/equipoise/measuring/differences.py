@@ -23,13 +23,12 @@ import polars as pl
 from equipoise.authoring import Array, Metric, Parameters, Probe
 from equipoise.measuring.bounds import DOWN, UP, MissingAnswers, find_missing
 from equipoise.measuring.cells import CellTable, prepare_cells
+from equipoise.measuring.contrasts import Contrast, contrasts_of_distance, contrasts_of_value
 from equipoise.measuring.estimates import (
-    Contrast,
     Linearised,
     differentiate_metrics,
     has_enough,
     linearise,
-    ordered_pairs,
 )
 from equipoise.measuring.plan import Setup
 from equipoise.measuring.summarise import WEIGHT, is_answered
@@ -126,8 +125,9 @@ def compare_cells(sides: Sequence[CellTable]) -> dict[str, MetricComparison]:
         place = found[0].place(metric.name)
         difference = _estimate_difference(metric, found)
         p_value = float(p_values[place])
-        if metric.range_of or metric.distance_of:
-            p_value = _p_value_of_contrasts(metric, found)
+        contrasts = contrasts_of_value(metric, found[0].names)
+        if len(contrasts) > 1:
+            p_value = _p_value_of_contrasts(contrasts, found)
         if np.isnan(difference.value):
             p_value = float("nan")
         differences[metric.name] = MetricComparison(
@@ -187,11 +187,10 @@ def _estimate_difference(metric: Metric, found: Sequence[Linearised]) -> Estimat
     """The difference of a metric with its interval."""
     place = found[0].place(metric.name)
     value = float(found[1].values[place] - found[0].values[place])
-    if metric.range_of or metric.distance_of:
-        first, second, weight = _join_contrasts(metric, found)
+    contrasts = contrasts_of_value(metric, found[0].names)
+    first, second, weight = _join_contrasts(contrasts, found)
+    if len(contrasts) > 1:
         return _make_estimate(metric, found, value, _contrast_interval(first, second, weight))
-    single = [Contrast(place, None)]
-    first, second, weight = join_sides([_observe(side, single) for side in found])
     squares, degrees = variance((second.influence - first.influence) ** 2, weight)
     degrees = item_degrees(degrees)
     centre = found[1].centres[place] - found[0].centres[place]
@@ -205,7 +204,8 @@ def _estimate_distance(metric: Metric, found: Sequence[Linearised]) -> Estimate:
     assert metric.bands is not None
     place = found[0].place(metric.name)
     distances = [metric.bands.distance(float(side.values[place])) for side in found]
-    first, second, weight = _join_contrasts(metric, found)
+    contrasts = contrasts_of_distance(metric, found[0].names)
+    first, second, weight = _join_contrasts(contrasts, found)
     ends = _contrast_interval(first, second, weight)
     return _make_estimate(metric, found, distances[1] - distances[0], ends)
 
@@ -229,32 +229,13 @@ def _make_estimate(
     return Estimate(value=value, low=low, high=high, n=items, degrees=degrees)
 
 
-def contrasts_of(metric: Metric, names: Sequence[str]) -> list[Contrast]:
-    """The contrasts of which the distance of a metric from even-handed is the largest.
-
-    For a range these are the differences between its parts; for others, the value less its centre and
-    the centre less the value.
-    """
-    if metric.range_of:
-        return ordered_pairs(names, metric.range_of)
-    name = metric.name
-    centre = 0.0
-    if metric.distance_of:
-        name, centre = metric.distance_of
-    elif metric.bands:
-        centre = metric.bands.centre
-    above = Contrast(names.index(name), None, -centre)
-    return [above, above.opposite]
-
-
-def _join_contrasts(metric: Metric, found: Sequence[Linearised]) -> tuple[Contrasts, Contrasts, Array]:
+def _join_contrasts(contrasts: Sequence[Contrast], found: Sequence[Linearised]) -> tuple[Contrasts, Contrasts, Array]:
     """The contrasts of both runs, on the same rows."""
-    contrasts = contrasts_of(metric, found[0].names)
     return join_sides([_observe(side, contrasts) for side in found])
 
 
-def _p_value_of_contrasts(metric: Metric, found: Sequence[Linearised]) -> float:
-    first, second, weight = _join_contrasts(metric, found)
+def _p_value_of_contrasts(contrasts: Sequence[Contrast], found: Sequence[Linearised]) -> float:
+    first, second, weight = _join_contrasts(contrasts, found)
     if not np.isfinite(first.values).all() or not np.isfinite(second.values).all():
         return float("nan")
     tails = tail_beyond_zero(first, second, weight), tail_beyond_zero(second, first, weight)
@@ -346,11 +327,12 @@ def add_bounds(compared: dict[str, MetricComparison], sides: Sequence[PlannedSid
         if metric.bands is None or np.isnan(compared[metric.name].difference.value):
             continue
         names = [each.name for each in sides[0].cells.probe.all_metrics()]
-        distance, p_value = _bound_maxima(sides, contrasts_of(metric, names))
-        difference = distance
-        if not metric.range_of:
-            single = [Contrast(names.index(metric.name), None)]
-            difference, p_value = _bound_maxima(sides, single)
+        of_value = contrasts_of_value(metric, names)
+        of_distance = contrasts_of_distance(metric, names)
+        difference, p_value = _bound_maxima(sides, of_value)
+        distance = difference
+        if of_distance != of_value:
+            distance, _ = _bound_maxima(sides, of_distance)
         answered = compared[metric.name]
         span = metric.domain[1] - metric.domain[0]
         farthest = max(abs(end - metric.bands.centre) for end in metric.domain)

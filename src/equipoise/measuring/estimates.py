@@ -26,17 +26,16 @@ says how its limits follow from those of the differences.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Metric, Totals
 from equipoise.measuring.cells import CellTable, Places, measure_totals
+from equipoise.measuring.contrasts import Contrast, contrasts_of_value, subtract
 from equipoise.schema import MIN_ITEMS, MIN_WORDS, Estimate, MetricKey
 from equipoise.stats.contrasts import count_candidates
 from equipoise.stats.influence import differentiate
@@ -113,31 +112,6 @@ class Linearised:
             influence=subtract(self.influence, contrasts),
             outcome_influence=subtract(self.outcome_influence, contrasts),
         )
-
-
-class Contrast(NamedTuple):
-    """A metric less another one, or less nothing, or nothing less a metric; and a constant."""
-
-    plus: int | None
-    """The column of the metric that is added."""
-    minus: int | None
-    constant: float = 0.0
-
-    @property
-    def opposite(self) -> Contrast:
-        """The contrast with the other sign."""
-        return Contrast(self.minus, self.plus, -self.constant)
-
-
-def subtract(table: Array, contrasts: Sequence[Contrast]) -> Array:
-    """The contrasts of the columns of a table, which are its last axis."""
-    columns = np.zeros((*table.shape[:-1], len(contrasts)))
-    for place, contrast in enumerate(contrasts):
-        if contrast.plus is not None:
-            columns[..., place] += table[..., contrast.plus]
-        if contrast.minus is not None:
-            columns[..., place] -= table[..., contrast.minus]
-    return columns
 
 
 def linearise(cells: CellTable) -> Linearised:
@@ -317,28 +291,20 @@ def estimate_groups(
 def estimate_cells(cells: CellTable, level: float = LEVEL, share_asked: float = 0.0) -> dict[str, Estimate]:
     """Every metric of these cells with its interval."""
     found = linearise(cells)
-    blended = find_errors(found, cells, share_asked)
-    metrics = {metric.name: metric for metric in cells.probe.all_metrics()}
-    plain = blended
-    if share_asked and any(metric.of_pairs for metric in metrics.values()):
-        plain = find_errors(found, cells)
     estimates: dict[str, Estimate] = {}
+    metrics = cells.probe.all_metrics()
     # A distance comes after what it is the distance of.
-    for metric in sorted(metrics.values(), key=lambda metric: metric.distance_of is not None):
-        errors = plain if metric.of_pairs else blended
+    for metric in sorted(metrics, key=lambda metric: metric.distance_of is not None):
         ends: Ends | None = None
         if metric.distance_of:
             base, centre = metric.distance_of
             ends = _fold_around(estimates[base], centre)
-        elif has_enough(found, metric) and metric.range_of:
-            ends = _range_interval(found, cells, metric.range_of, level, share_asked)
         elif has_enough(found, metric):
-            place = found.place(metric.name)
-            low = float(lower_ends(found, errors, level)[place])
-            high = float(upper_ends(found, errors, level)[place])
-            ends = (low, high, float(errors.degrees[place]))
+            contrasts = contrasts_of_value(metric, found.names)
+            share = 0.0 if metric.of_pairs else share_asked
+            ends = _interval(found, cells, contrasts, level, share)
         estimates[metric.name] = make_estimate(found, metric, ends)
-    return {name: estimates[name] for name in metrics}
+    return {metric.name: estimates[metric.name] for metric in metrics}
 
 
 Ends = tuple[float, float, float]
@@ -352,26 +318,22 @@ def _fold_around(estimate: Estimate, centre: float) -> Ends | None:
     return low, high, estimate.degrees
 
 
-def ordered_pairs(metrics: Sequence[str], names: Sequence[str]) -> list[Contrast]:
-    """The differences between any two of some metrics, in either order."""
-    places = [metrics.index(name) for name in names]
-    return [Contrast(first, second) for first, second in itertools.permutations(places, 2)]
-
-
-def _range_interval(
-    found: Linearised, cells: CellTable, names: Sequence[str], level: float, share_asked: float
+def _interval(
+    found: Linearised, cells: CellTable, contrasts: Sequence[Contrast], level: float, share_asked: float
 ) -> Ends:
-    """The interval of the largest difference between two of some metrics."""
-    pairs = found.contrast(ordered_pairs(found.names, names))
-    errors = find_errors(pairs, cells, share_asked)
-    candidates = count_candidates(pairs.values, gaps_to_largest(pairs))
-    low = lower_ends(pairs, errors, 1 - (1 - level) / candidates).max()
-    high = upper_ends(pairs, errors, level).max()
-    return max(0.0, float(low)), float(high), float(errors.degrees.min())
+    """The interval of the largest of some contrasts: of one contrast, its own interval."""
+    contrasted = found.contrast(contrasts)
+    errors = find_errors(contrasted, cells, share_asked)
+    candidates = count_candidates(contrasted.values, gaps_to_largest(contrasted))
+    low = lower_ends(contrasted, errors, 1 - (1 - level) / candidates).max()
+    high = upper_ends(contrasted, errors, level).max()
+    return float(low), float(high), float(errors.degrees.min())
 
 
 def gaps_to_largest(found: Linearised) -> Array:
     """The standard errors of the gaps between the largest of some contrasts and each of them."""
+    if len(found.values) == 1:
+        return np.zeros(1)
     largest = int(np.argmax(found.values))
     places = range(len(found.values))
     gaps = found.contrast([Contrast(largest, place) for place in places]).contributions()

@@ -24,7 +24,7 @@ from equipoise.measuring.marks import (
 )
 from equipoise.measuring.result import ORIGINS, Audit, Result, format_interval
 from equipoise.schema import ALLOW_MISSING, NEITHER, Bounds, MetricKey, Status, without_nan
-from equipoise.stats.intervals import fold, width_factor
+from equipoise.stats.intervals import width_factor
 from equipoise.stats.multiple_testing import holm
 
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
@@ -184,17 +184,7 @@ class Limit:
         """What the missing answers allow; unknown for the groups of a slice."""
         if self.key.slice is not None:
             return None
-        metrics = {each.name: each for each in self.result.setup.probe.all_metrics()}
-        distance_of = metrics[self.key.metric].distance_of
-        if distance_of is None:
-            return self.result.bounds.get(self.key.metric)
-        name, centre = distance_of
-        bounds = self.result.bounds.get(name)
-        if bounds is None:
-            return None
-        low, high = fold(bounds.low - centre, bounds.high - centre)
-        smallest, largest = fold(bounds.smallest - centre, bounds.largest - centre)
-        return Bounds(low=low, high=high, smallest=smallest, largest=largest)
+        return self.result.bounds.get(self.key.metric)
 
 
 def _limits_of_marks(results: Sequence[Result], rules: Rules) -> Iterator[Limit]:

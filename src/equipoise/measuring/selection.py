@@ -163,8 +163,8 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
         if fewest >= MIN_SHARED:
             shared[name] = _count_by_shared(table, categories)
             fewest_shared.append(float(fewest))
-    groups = [float(weight.sum()), *fewest_shared]
-    degrees = max(min(groups) - 1, 1.0)
+    set_degrees = max(float(weight.sum()) - 1, 1.0)
+    degrees = min([set_degrees, *(fewest - 1 for fewest in fewest_shared)])
 
     smoothed = (selected + 0.5) / (applicants + 1)
     log_covariance = _covariance(counts, [*shared.values()], smoothed) / np.outer(smoothed, smoothed)
@@ -172,7 +172,8 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
     overall = float(selected.sum() / applicants.sum())
     same_rates = np.full_like(rates, overall)
     fair_covariance = _covariance(counts, [*shared.values()], same_rates, smoothing=0.0)
-    fair = lowest_ratios_of_fair_models(overall, fair_covariance, degrees)
+    # That all rates are equal holds for a fair model, so that fewer degrees would only cost power.
+    fair = lowest_ratios_of_fair_models(overall, fair_covariance, set_degrees)
     as_low = share_as_low(fair, ratios) if highest > 0 else np.full_like(rates, math.nan)
     columns = {
         "category": categories,

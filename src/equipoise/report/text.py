@@ -183,9 +183,9 @@ def describe_numbers(run: Run, result: Result) -> Iterator[str]:
             )
     counts = result.coverage["all"]
     missing = counts["planned"] - counts["detected"]
-    for name, bounds in result.bounds.items():
-        bands, estimate = result.setup.probe.marked_metrics()[name], result.estimates[MetricKey(name)]
-        if mark(bands, estimate) != mark(bands, estimate, bounds):
+    for name, bands in result.setup.probe.marked_metrics().items():
+        estimate, bounds = result.estimates[MetricKey(name)], result.bounds.get(name)
+        if bounds and mark(bands, estimate) != mark(bands, estimate, bounds):
             yield (
                 f"{name} could be anywhere from {format_number(bounds.low)} to {format_number(bounds.high)}, "
                 f"depending on the {missing:,} planned answers that are missing or could not be classified: for that "
