@@ -319,3 +319,23 @@ def test_the_page_has_a_place_for_each_table(load: LoadModule) -> None:
     for name in tables:
         assert f"<!-- {name} -->" in page
         assert f"<!-- /{name} -->" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "is_same"),
+    [
+        ('"""Other words."""\nLIMIT = 2  # and a comment\n"""About the limit."""\n', True),
+        ("LIMIT = 3\n", False),
+    ],
+)
+def test_rows_are_made_again_for_other_code_and_not_for_other_words(
+    load: LoadModule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_same: bool
+) -> None:
+    calibrate = load("calibrate")
+    monkeypatch.setattr(calibrate, "SOURCE", tmp_path)
+    module = tmp_path / "stats" / "limits.py"
+    module.parent.mkdir()
+    module.write_text('"""A module."""\nLIMIT = 2\n')
+    before = calibrate.digest_code()
+    module.write_text(text)
+    assert (calibrate.digest_code() == before) is is_same
