@@ -1,4 +1,4 @@
-"""Simulate models, and write how far intervals, marks, tests and gates hold what they promise.
+"""Simulate models, and write whether intervals, marks, tests and gates meet their goals.
 
     python -m benchmarks.calibrate            600 runs a row; prints the tables
     python -m benchmarks.calibrate --write    and writes them to docs/calibration.md

@@ -49,7 +49,7 @@ SWAPPED_NAMES = dict(PAIRS_OF_NAMES) | {second: first for first, second in PAIRS
 SMALL_NUMBER = 1e-3
 """A number below this is a tolerance: a tenth more of it changes nothing that anyone could see."""
 SKIPPED_FIELDS = {"annotation", "returns", "decorator_list", "type_comment"}
-"""Parts of the syntax tree that decide nothing when a program runs."""
+"""Parts of the syntax tree that are not mutated."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -302,7 +302,7 @@ def change_condition(node: ast.AST, source: Source) -> Iterator[Change]:
 
 
 def change_statement(node: ast.AST, source: Source) -> Iterator[Change]:
-    """Leave out a statement that does something and gives no name a value."""
+    """Replace a statement that only has an effect by `pass`: a call, `x += 1`, `break`, `raise`."""
     dropped = isinstance(node, (ast.AugAssign, ast.Continue, ast.Break, ast.Raise, ast.Delete))
     if isinstance(node, ast.Expr):
         dropped = isinstance(node.value, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom))
@@ -354,7 +354,7 @@ FINDERS: dict[str, Callable[[ast.AST, Source], Iterator[Change]]] = {
 def find_mutants(path: str, text: str, kinds: Iterable[str]) -> list[Mutant]:
     """All mutants of a module that have one of these kinds of change, in the order of the text.
 
-    A few of them are no other program, or none at all: `is_another_program` tells.
+    Some are not valid Python, or the same program as before: `is_another_program` finds them.
     """
     source = Source(text)
     mutants: dict[Change, Mutant] = {}

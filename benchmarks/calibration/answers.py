@@ -18,8 +18,8 @@ from equipoise.measuring.summarise import WEIGHT
 WORDS_OF_LIST = 7
 """Words of a list of `word_association` for each gender."""
 NUMBERS = {"resume_score": (70.0, 20.0, 5.0), "salary_advice": (11.0, 0.2, 0.05)}
-"""For a score and for the logarithm of an amount: the middle, how far the chance moves it, and the
-standard deviation of one answer."""
+"""For a score and for the logarithm of an amount: the mean at a chance of 0.5, its slope in the
+chance, and the standard deviation of one answer."""
 LABELS = {"right": 1.0, "wrong": 0.6, "mixed": 0.2, "avoided": 0.2}
 """Of `pronoun_fidelity`: an answer that is not right is one of the others."""
 SHARE_STEP = 2**20

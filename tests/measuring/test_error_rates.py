@@ -157,7 +157,7 @@ def test_limits_are_broken_after_holms_correction(jobs: Result, statistics: list
 
 def test_what_the_correction_leaves_open_says_so(jobs: Result) -> None:
     checks = check_statistics(jobs, np.array([2.0, -3.0]))
-    assert checks[0].found.endswith("beyond the limit by itself, but not after the correction for 2 limits")
+    assert checks[0].found.endswith("beyond the limit on its own, but not after correction for 2 limits")
 
 
 def test_clear_failures_stay_failures_beside_many_other_limits(jobs: Result) -> None:
@@ -166,10 +166,10 @@ def test_clear_failures_stay_failures_beside_many_other_limits(jobs: Result) -> 
 
 
 def test_a_gate_says_how_often_it_fails_by_chance() -> None:
-    assert describe_error_rate(1).endswith("breaks its limit by chance at most once in 20 runs.")
+    assert describe_error_rate(1).endswith("breaks its limit is at most 5%.")
     assert "any of its 8 limits (Holm's correction)" in describe_error_rate(8)
     with_baseline = describe_error_rate(8, with_baseline=True)
-    assert with_baseline.endswith("is like the baseline fails that comparison at most as often.")
+    assert with_baseline.endswith("is like the baseline fails that comparison is no larger.")
 
 
 # Impact ratios

@@ -29,6 +29,8 @@ def test_decisions_that_change_with_the_gender_come_first() -> None:
     assert set(contrast.values()) == {0.0}
     case = find_case(probe, evaluated, {GENDER: "female"})
     assert case.select(ITEM, GENDER, LABEL).rows() == [(odd, "female", "rejected"), (odd, "male", "accepted")]
+    case = find_case(probe, evaluated, {GENDER: "male"})
+    assert case.select(ITEM, GENDER, LABEL).rows() == [(odd, "male", "accepted"), (odd, "female", "rejected")]
     assert find_case(probe, evaluated, {GENDER: "nobody"})[ITEM][0] == odd
 
 

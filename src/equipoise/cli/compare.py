@@ -15,7 +15,7 @@ from equipoise.safe_text import printable_line
 def command(
     files: list[Path] = Argument(help="Run files, two or more: A, B, C …", metavar="RUN…"),
     *,
-    every_pair: bool = Option(False, "--every-pair", help="Compare every two runs, not only each with the first."),
+    every_pair: bool = Option(False, "--every-pair", help="Compare every pair of runs, not only each with the first."),
     everything: bool = Option(False, "--all", help="Show the metrics without marks, too."),
     as_json: options.AsJson = False,
     given: options.Given,

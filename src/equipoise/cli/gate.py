@@ -19,7 +19,7 @@ EXIT_CODES = {"passed": 0, "failed": 7, "undecided": 8}
 
 @options.takes("unjudged")
 def command(
-    files: list[Path] = Argument(help="Run files; each is held against the rules.", metavar="RUN…"),
+    files: list[Path] = Argument(help="Run files; each is checked against the rules.", metavar="RUN…"),
     *,
     baseline: Path | None = Option(None, help="The run file to compare with, for --no-regression.", metavar="RUN"),
     fail_on: str | None = Option(None, help="Fail if a marked metric has this mark or a worse one.", metavar="B|C|D"),

@@ -36,7 +36,7 @@ def command(
 
     runs: dict[str, Path] = {}
     checked: dict[Path, dict[str, Any]] = {}
-    for file in sorted(files, key=is_run_file, reverse=True):  # runs first: reports are held against them
+    for file in sorted(files, key=is_run_file, reverse=True):  # runs first: reports are checked against them
         kind = "run" if is_run_file(file) else "report"
         checked[file] = {"file": str(file), "kind": kind, "digest": "", "proved": [], "not_proved": [], "problems": []}
         try:

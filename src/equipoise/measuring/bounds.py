@@ -5,12 +5,12 @@ that makes the metric smallest, U that of the table in which each made it larges
 2000). A rate, a difference, a mean of rates and a free slope are linear in each answer once all are
 filled in, so each goes the way of its influence, and L and U are exact. The bounds of a slope are those
 of the free slope or of the limited one, whichever reach farther. For metrics of other kinds it is a
-search. A missing number lies no farther from the others of its item than the arms of any item are
-apart; a missing answer that would have been counted in words holds no more of any kind than any
-answer that was read.
+search. A missing number differs from the mean of its item by at most the largest difference between
+the arms of any item. A missing answer that would have been counted in words has all of them on one
+side, and as many as the answers to the prompt with the most.
 
 L and U are estimates, too: their intervals are found like that of the value, on the filled tables.
-[lower end for L, upper end for U] holds everything between the true bounds, with at least 95%.
+[lower end for L, upper end for U] covers all values between the true bounds with probability 0.95 or more.
 (Imbens and Manski's shorter interval, 1.645 instead of 1.96 standard errors where much is missing,
 would become shorter when answers are deleted, and so make marks surer by missing data.)
 """
@@ -42,7 +42,7 @@ from equipoise.stats.contrasts import count_candidates
 from equipoise.stats.intervals import LEVEL, fold
 
 ROUNDS = 2
-"""How often the way of each answer is chosen: once is enough where a metric is linear in the answers."""
+"""Rounds of the search for the extreme fill: one is enough where a metric is linear in the answers."""
 DOWN, UP = -1.0, 1.0
 
 

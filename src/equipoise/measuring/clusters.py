@@ -190,9 +190,9 @@ def _largest_reach(reaches: Array, contrasts: Sequence[Contrast]) -> Array:
 def _variance_of_strata(cells: CellTable, found: Linearised) -> tuple[float, float]:
     """The variance of a metric that averages strata, by how their own rates vary, and its degrees of freedom.
 
-    `found` holds this metric alone.
-    A stratum counts a = the change of the metric if all its items go from the first outcome to the last;
-    its rate is how much of that way they went. Strata that count to the same side are one group.
+    `found` holds this metric alone. The coefficient of a stratum is the change of the metric if all its items
+    go from the first outcome to the last; its rate is the share of that change that was observed. Strata whose
+    coefficients have the same sign are one group.
     """
     first = found.outcome_influence[0, :, 0]
     last = found.outcome_influence[-1, :, 0]

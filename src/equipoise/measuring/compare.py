@@ -106,7 +106,7 @@ class Comparison:
 def compare_audits(
     audits: Sequence[Audit], names: Sequence[str] = NAMES, *, all_pairs: bool = False
 ) -> list[Comparison]:
-    """Compare each audit with the first, or every two; the p-values of all pairs are corrected together.
+    """Compare each audit with the first, or every pair; the p-values of all pairs are corrected together.
 
     What cannot be compared is in `refused`.
     """

@@ -40,7 +40,7 @@ from equipoise.stats.variance import divide, variance
 
 
 class Verdict(StrEnum):
-    """How the second audit does beside the first, by a marked metric."""
+    """How the second audit compares with the first on a marked metric."""
 
     BETTER = "better"
     WORSE = "worse"

@@ -179,7 +179,7 @@ class Errors:
 def find_errors(found: Linearised, cells: CellTable, share_asked: float = 0.0) -> Errors:
     """The errors of metrics, or of contrasts of them.
 
-    `share_asked` is the share of all items that is there, where each was asked several times; else 0.
+    `share_asked` is the share of all items that have answers, if items are asked several times; else 0.
     """
     contributions = found.contributions()
     squares = contributions.influence**2
@@ -203,8 +203,8 @@ def _blend_repetitions(
 ) -> tuple[Array, float] | None:
     """Squares of what items add for these prompts, where they were asked several times.
 
-    What is left of an item that was asked is how much the model wavers on it. The second value is how
-    many items one item counts for in the rule of three. None where repetitions say nothing.
+    Blends the squares of items (weight 1 - n/N) with their variances over repetitions (weight n/N). The
+    second value divides the margins of the rule of three. None if repetitions do not allow an estimate.
     """
     answers = cells.label_counts.sum(axis=1)
     # That several prompts of an arm say different things is not the wavering of one prompt.

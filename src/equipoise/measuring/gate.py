@@ -30,7 +30,7 @@ from equipoise.stats.multiple_testing import holm
 EXAMPLE = "equipoise gate run.equipoise --fail-on C"
 NO_REGRESSION = "--no-regression"
 COUNTS_AS = ("pass", "fail")
-"""What a gate counts as that is undecided, if it shall be one or the other."""
+"""What an undecided gate can be counted as."""
 
 
 class Outcome(StrEnum):
@@ -228,13 +228,12 @@ def check_limits(limits: Sequence[Limit]) -> list[Check]:
 
 def describe_error_rate(limits: int, *, with_baseline: bool = False) -> str:
     """How often a gate with this many limits fails by chance, in a sentence."""
-    runs = round(1 / SIGNIFICANCE)
     rules = "its limit"
     if limits > 1:
         rules = f"any of its {limits} limits (Holm's correction)"
-    sentence = f"A model that is inside every limit breaks {rules} by chance at most once in {runs} runs"
+    sentence = f"The chance that a model inside every limit breaks {rules} is at most {SIGNIFICANCE:.0%}"
     if with_baseline:
-        sentence += ", and a model that is like the baseline fails that comparison at most as often"
+        sentence += "; the chance that a model that is like the baseline fails that comparison is no larger"
     return f"{sentence}."
 
 
@@ -258,7 +257,7 @@ def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
             found = f"{mark.possible}, {found}"
     if outcome is Outcome.UNDECIDED and has_interval:
         if nearest > limit.limit:
-            found += f"; beyond the limit by itself, but not after the correction for {limits} limits"
+            found += f"; beyond the limit on its own, but not after correction for {limits} limits"
         elif interval_alone[0] <= limit.limit < interval_alone[1]:
             found += "; the limit lies inside the interval"
         else:

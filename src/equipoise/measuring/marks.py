@@ -1,7 +1,7 @@
 """A metric with its interval, read on the scale A to D, with how certain that is.
 
-A run that stops when its marks are certain looks several times, and whoever does that is wrong more often than whoever
-looks once. So each look spends a part of the error: together they spend what one interval of 95% would.
+A run that stops when its marks are certain looks at the data several times, which raises the error rate. So each look
+spends a part of the error: together the looks spend no more than one 95% interval does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MIN_READ_SHARE = 0.5
 """Where fewer than this share of the planned answers could be classified (or less of the probability),
 there is no A: that no bias shows in the rest says nothing."""
 SPENT = (0.005, 0.005, 0.01, 0.01, 0.02)
-"""The error of each look; fewer looks have the last of them."""
+"""The error that each of five looks spends. With fewer looks, the last entries are used."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How many items give an interval of a wanted width, or a certain mark: intervals shrink with the root of n."""
+"""How many items give an interval of a wanted width, or a certain mark: intervals shrink with the square root of n."""
 
 from __future__ import annotations
 

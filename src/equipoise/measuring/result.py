@@ -28,7 +28,7 @@ ORIGINS = {
     SIMULATED: "The answers of the run are simulated: no language model was asked.",
     IMPORTED: "The answers were imported: how the model was asked is not known.",
 }
-"""Where answers come from, in a word, and in a sentence for who must know it."""
+"""Where answers come from: a word, and a sentence for readers of the result."""
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
@@ -100,7 +100,7 @@ class Result:
 
     @property
     def look(self) -> str:
-        """At which look a run is that stops when its marks are certain, in words."""
+        """The look that a run with `--until-certain` has reached, in words."""
         number = look_number(self.looks, self.setup.items)
         return f"look {number} of {len(self.looks)}, {self.setup.items:,} of at most {self.looks[-1]:,} items"
 
@@ -266,7 +266,7 @@ def format_interval(estimate: Estimate) -> str:
 
 
 def show_in_notebook(value: object) -> str:
-    """What a value shows of itself, as HTML. It may hold text that is anybody's, which cannot leave its place."""
+    """The repr of a value as HTML. Its text may come from anyone, so it is escaped."""
     return f"<pre>{html.escape(printable(repr(value)))}</pre>"
 
 

@@ -2,14 +2,14 @@
 
 Applicants and selected are counted by category in matched sets, whose applicants differ in nothing else;
 equal sets are one row with a weight. A set lies inside an item, or spans several items. The counts of
-the first kind are folded into weights as soon as the item is there; those of the second stay by set,
-until all items are there. They are counted by what else applicants share, too: a name or a question.
+the first kind become weighted rows as soon as their item is complete; those of the second stay one row per
+set until all items are. Applicants are also counted by what else they share: a name or a question.
 
 The impact ratio of a category is its selection rate over the highest one. The lowest of several is
-below 1 for a fair model, too, and the more so the fewer are selected: so it stands beside what a fair
-model shows, which selects all categories at one rate. How far rates then vary together follows from what
-each set adds to them, and from how much more names and questions vary than chance would make them:
-a model that likes some names better than others, whatever their gender, is not called unfair for it.
+below 1 for a fair model, too, and the lower, the fewer people are selected. So it is compared with what a fair
+model shows: one that selects all categories at the same rate. The covariance of the rates comes from the
+influences of the sets, and from the variation of names and questions beyond chance: a model that prefers
+some names, whatever their gender, is not called unfair for that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finished runs, whatever they are given as: opened for reading, compared, held against rules, verified."""
+"""Finished runs, whatever they are given as: opened for reading, compared, checked against rules, verified."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def compare(first: ResultSource, second: ResultSource) -> Comparison:
 
 
 def compare_all(runs: Sequence[ResultSource], *, all_pairs: bool = False) -> list[Comparison]:
-    """Compare each run with the first, or every two of them; p-values are corrected over all comparisons together.
+    """Compare each run with the first, or every pair; p-values are corrected over all comparisons together.
 
     Runs are called A, B, C and so on. InputError if nothing in any two can be compared.
     """

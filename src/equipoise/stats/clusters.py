@@ -52,9 +52,8 @@ def effective_clusters(reach: Array) -> float:
 def welch_variance(sides: Sequence[tuple[Array, Array]]) -> tuple[float, float]:
     """The variance of a sum of means of two or more groups, and Welch's degrees of freedom.
 
-    Each side has the rates of its members, and how much each counts. V = Σ a² s² over all members, with
-    s² the variance of the rates of their side. A side with one member has an unknown variance: then
-    there are no degrees of freedom.
+    Each side holds the rates of its members and their coefficients a. V = Σ a² s² over all members, with s²
+    the variance of the rates on their side. One member leaves s² unknown: the result is then (0, 0).
     """
     variances = []
     degrees = []

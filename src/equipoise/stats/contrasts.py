@@ -31,7 +31,7 @@ from equipoise.stats.intervals import item_degrees, student_quantile, student_ta
 from equipoise.stats.variance import variance
 
 CLEARLY_BELOW = 4.5
-"""A contrast this many standard errors below the largest is not the maximum: chance 7 in a million."""
+"""A contrast this many standard errors below the largest is taken not to be the maximum: error 3.4 in a million."""
 
 
 @dataclass(frozen=True)

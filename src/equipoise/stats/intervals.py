@@ -47,7 +47,7 @@ def item_degrees(degrees: Array) -> Array:
 
 
 def zero_count_margin(level: float) -> float:
-    """How many of n items may do what none was seen to do: -ln((1 - level)/2), which is 3.7 for 95%.
+    """The largest plausible count of an event that no item showed: -ln((1 - level)/2), which is 3.7 for 95%.
 
     With k of n expected, the chance to see none is about exp(-k): the two-sided form of the rule of
     three (Hanley and Lippman-Hand 1983).

@@ -1,4 +1,4 @@
-"""How much to ask: half-widths shrink with the root of the number of items."""
+"""How much to ask: half-widths shrink with the square root of the number of items."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def items_for_half_width(items: int, half_width: float, wanted: float) -> int:
 
 
 def remaining_variance(repetitions: int, share_asked: float) -> float:
-    """The share of the variance of one answer to each item that is left, at most.
+    """An upper bound of the variance that remains, as a share of that of one answer to each item.
 
     The larger of two extreme cases: a model that flips a coin for every answer (1/r), and one that always
     gives the same answer to an item, for which only a larger share of the items helps (1 - n/N).

@@ -44,7 +44,7 @@ def sign_flip_p_values(contributions: Array, weight: Array) -> Array:
 
 
 def _differing_items(contributions: Array, weight: Array) -> Array:
-    """How many items have a sign to flip; p cannot be below 2 to the power of one less."""
+    """The number m of items that have a sign to flip; p cannot be below 2^(1 - m)."""
     scale = np.abs(contributions).max(axis=0, initial=0.0)
     counts: Array = weight @ (np.abs(contributions) > 1e-9 * scale)
     return counts

@@ -30,7 +30,7 @@ class Contributions:
 
 
 def covariance(contributions: Contributions) -> Array:
-    """Σ w z z' of every two of the metrics."""
+    """Σ w z z' of every pair of metrics."""
     influence = contributions.influence
     result: Array = (influence * contributions.weight[:, None]).T @ influence
     return result
