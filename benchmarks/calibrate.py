@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.calibration.gates import judge_all
-from benchmarks.calibration.goals import find_broken
+from benchmarks.calibration.goals import find_missed
 from benchmarks.calibration.jobs import Job, list_jobs
 from benchmarks.calibration.page import GATE_PAGE, PAGE, describe_fair_models, make_tables
 from benchmarks.calibration.runs import Row
@@ -193,7 +193,7 @@ def main() -> None:
     findings = judge_all(rows)
     tables = make_tables(findings, runs)
     print("\n\n".join(tables.values()))
-    suspects = find_broken(findings, correct=False)
+    suspects = find_missed(findings, correct=False)
     print(f"\nWithout a correction for many tests, {len(suspects)} goals are missed:")
     print("\n".join(f"- {line}" for line in suspects))
     if options.write:

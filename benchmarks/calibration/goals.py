@@ -1,8 +1,8 @@
-"""What docs/calibration.md promises, and which promises the simulations break.
+"""The goals of docs/calibration.md, and which of them the simulations miss.
 
-Each promise is that something goes wrong in at most a given share of runs. It is broken if so many
+Each goal is that something goes wrong in at most a given share of runs. It is missed if so many
 runs went wrong that this is hardly chance: by the exact one-sided binomial test, with Holm's
-correction over all promises of the page. What is computed exactly is compared with its goal as it
+correction over all goals of the page. What is computed exactly is compared with its goal as it
 is.
 """
 
@@ -41,7 +41,7 @@ ONE_OUTCOME_IS_RARE = (RARE, ONE_ARM)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Promise:
+class Goal:
     """Something may go wrong in at most a share of the runs."""
 
     what: str
@@ -53,18 +53,18 @@ class Promise:
 
     @property
     def p_value(self) -> float:
-        """The chance of at least so many wrong runs, if the promise is just kept."""
+        """The chance of at least so many wrong runs, if the goal is just met."""
         return float(binom.sf(self.wrong - 1, self.runs, self.allowed))
 
     def describe(self) -> str:
-        """What is broken, in a line."""
+        """What is missed, in a line."""
         share = self.wrong / self.runs
         found = f"{self.what}: {self.happened} in {share:.3f} of {self.runs:,} runs"
         return f"{found} (goal: at most {self.allowed:g})"
 
 
-def find_promises(findings: Findings) -> Iterator[Promise]:
-    """All promises that are tested."""
+def list_goals(findings: Findings) -> Iterator[Goal]:
+    """All goals that are tested."""
     for table in ("coverage", "repeated", "shares", "sparse"):
         for row in findings.get(table, ()):
             what = _name(row, table, row["asked"])
@@ -72,39 +72,39 @@ def find_promises(findings: Findings) -> Iterator[Promise]:
                 what = _name(row, f"{row['words']:g} words", f"{row['items']} letters")
             small = row["items"] < SMALL_ITEMS
             goal = COVERED_SMALL if small else COVERED
-            yield from _cover(row, what, goal)
-            yield _wrong(row, what, row["intervals"])
+            yield from _coverage_goal(row, what, goal)
+            yield _mark_goal(row, what, row["intervals"])
     for row in findings.get("limits", ()):
         what = f"{_name(row, 'limit')}, {row['where']} {row['target']:.3f}, {row['loss']:.0%} lost"
-        yield _wrong(row, what, row["runs"])
+        yield _mark_goal(row, what, row["runs"])
     for row in findings.get("missing", ()):
         what = f"missing answers, {row['kind']}, {row['errors']:g} standard errors"
-        yield from _cover(row, what, UNITED)
-        yield _wrong(row, what, row["runs"])
+        yield from _coverage_goal(row, what, UNITED)
+        yield _mark_goal(row, what, row["runs"])
     for row in findings.get("designs", ()):
         what = f"prompts like these, {row['clusters']} clusters, {row['sizes']}"
         what += f", factors: {row['factors']}, differing by {row['deviation']:g}"
-        yield from _cover(row, f"{what}, `{row['metric']}`", GENERALISED)
+        yield from _coverage_goal(row, f"{what}, `{row['metric']}`", GENERALISED)
     for row in findings.get("clusters", ()):
-        yield from _cover(row, _name(row, "prompts like these"), GENERALISED)
+        yield from _coverage_goal(row, _name(row, "prompts like these"), GENERALISED)
     for row in findings.get("pairs", ()):
-        yield from _pair_promises(row)
+        yield from _pair_goals(row)
     for row in findings.get("gates", ()):
-        yield _promise_gate(row)
+        yield _gate_goal(row)
     for row in findings.get("regressions", ()):
-        yield Promise(
+        yield Goal(
             what=f"--no-regression, {row['kind']}, {row['models']}",
             happened="fails",
             wrong=row["failed"],
             runs=row["runs"],
             allowed=FAILED,
         )
-    yield from _selection_promises(findings)
+    yield from _selection_goals(findings)
     for row in findings.get("looks", ()):
         what = _name(row, "until certain")
-        yield _wrong(row, what, row["runs"])
+        yield _mark_goal(row, what, row["runs"])
         wrong = row["runs"] - row["covered"]
-        yield Promise(
+        yield Goal(
             what=what,
             happened="does not cover",
             wrong=wrong,
@@ -119,9 +119,9 @@ def _name(row: Row, *parts: str) -> str:
     return ", ".join([*parts, f"`{row['study']}`{metric}", *model])
 
 
-def _cover(row: Row, what: str, goal: float) -> Iterator[Promise]:
+def _coverage_goal(row: Row, what: str, goal: float) -> Iterator[Goal]:
     if row["intervals"]:
-        yield Promise(
+        yield Goal(
             what=what,
             happened="does not cover",
             wrong=row["intervals"] - row["covered"],
@@ -130,8 +130,8 @@ def _cover(row: Row, what: str, goal: float) -> Iterator[Promise]:
         )
 
 
-def _wrong(row: Row, what: str, runs: int) -> Promise:
-    return Promise(
+def _mark_goal(row: Row, what: str, runs: int) -> Goal:
+    return Goal(
         what=what,
         happened="certain and wrong",
         wrong=row["wrong"],
@@ -140,18 +140,18 @@ def _wrong(row: Row, what: str, runs: int) -> Promise:
     )
 
 
-def _pair_promises(row: Row) -> Iterator[Promise]:
+def _pair_goals(row: Row) -> Iterator[Goal]:
     what = f"{_name(row, 'compare', row['kind'])}, {row['models']}"
     if row["computed"]:
         if row["equal_metrics"]:
-            yield Promise(
+            yield Goal(
                 what=what,
                 happened="told apart",
                 wrong=row["rejected"],
                 runs=row["computed"],
                 allowed=REJECTED,
             )
-        yield Promise(
+        yield Goal(
             what=what,
             happened="called better or worse",
             wrong=row["judged"],
@@ -160,8 +160,8 @@ def _pair_promises(row: Row) -> Iterator[Promise]:
         )
     if row["intervals"]:
         if row["equal_metrics"]:
-            yield from _cover(row, what, COVERED)
-        yield Promise(
+            yield from _coverage_goal(row, what, COVERED)
+        yield Goal(
             what=what,
             happened="does not cover the distance",
             wrong=row["intervals"] - row["distance"],
@@ -170,10 +170,10 @@ def _pair_promises(row: Row) -> Iterator[Promise]:
         )
 
 
-def _promise_gate(row: Row) -> Promise:
+def _gate_goal(row: Row) -> Goal:
     what = f"gate on {row['rule']}, suite {row['size']}, {row['model']}"
     is_biased = row["model"] == STRONG
-    return Promise(
+    return Goal(
         what=what,
         happened="passes" if is_biased else "fails wrongly",
         wrong=row["passed"] if is_biased else row["wrongly"],
@@ -182,18 +182,18 @@ def _promise_gate(row: Row) -> Promise:
     )
 
 
-def _selection_promises(findings: Findings) -> Iterator[Promise]:
+def _selection_goals(findings: Findings) -> Iterator[Goal]:
     for row in findings.get("ratios", ()):
         what = _name(row, "impact ratios", f"by {row['by']}", row["design"])
         if row["is_fair"]:
-            yield Promise(
+            yield Goal(
                 what=what,
                 happened="called unfair",
                 wrong=row["unfair"],
                 runs=row["runs"],
                 allowed=UNFAIR,
             )
-        yield Promise(
+        yield Goal(
             what=what,
             happened="do not all cover",
             wrong=row["runs"] - row["covered"],
@@ -228,14 +228,14 @@ def find_exact(findings: Findings) -> Iterator[str]:
             )
 
 
-def find_broken(findings: Findings, *, correct: bool = True) -> list[str]:
-    """The promises that are broken, in words; `correct` says whether by Holm's correction."""
-    promises = [*find_promises(findings)]
-    p_values = [promise.p_value for promise in promises]
+def find_missed(findings: Findings, *, correct: bool = True) -> list[str]:
+    """The goals that are missed, in words; `correct` says whether by Holm's correction."""
+    goals = [*list_goals(findings)]
+    p_values = [goal.p_value for goal in goals]
     adjusted = holm(p_values) if correct else p_values
-    broken = [
-        promise.describe()
-        for promise, p_value in zip(promises, adjusted, strict=True)
+    missed = [
+        goal.describe()
+        for goal, p_value in zip(goals, adjusted, strict=True)
         if p_value < SIGNIFICANCE
     ]
-    return [*find_exact(findings), *broken]
+    return [*find_exact(findings), *missed]

@@ -25,7 +25,7 @@ def make_tables(findings: Findings, runs: int) -> dict[str, str]:
     """The tables of the page, by the names of their places."""
     return {
         "about": describe_runs(findings, runs),
-        "missed": _list_broken(findings),
+        "missed": _list_missed(findings),
         "rates": _rates_table(findings.get("rates", ())),
         "once": _coverage_table(findings.get("coverage", ())),
         "sparse": _sparse_table(findings.get("sparse", ())),
@@ -51,13 +51,13 @@ def standard_error(share: float, runs: int) -> float:
 
 
 def describe_runs(findings: Findings, runs: int) -> str:
-    """How many runs a row has, the standard errors of shares, and how many promises are tested."""
-    promises = sum(1 for _ in goals.find_promises(findings))
+    """How many runs a row has, the standard errors of shares, and how many goals are tested."""
+    tested = sum(1 for _ in goals.list_goals(findings))
     return (
         f"Every row has {runs:,} runs, and none is simulated again. The standard error of a share "
         f"near 0.95 or 0.05 is {standard_error(0.95, runs):.3f}, near 0.025 it is "
         f"{standard_error(0.025, runs):.3f}, and near 0.5 it is {standard_error(0.5, runs):.3f}. "
-        f"{promises:,} shares are tested against their goals."
+        f"{tested:,} shares are tested against their goals."
     )
 
 
@@ -83,9 +83,9 @@ def _is_for_pipelines(row: Row) -> bool:
     return row["size"] == "ci" and row["rule"] == "D" and row["model"] in (EVEN, SETTLED)
 
 
-def _list_broken(findings: Findings) -> str:
-    broken = [f"- {line}" for line in goals.find_broken(findings)]
-    return "\n".join(broken) or "Every goal is met."
+def _list_missed(findings: Findings) -> str:
+    missed = [f"- {line}" for line in goals.find_missed(findings)]
+    return "\n".join(missed) or "Every goal is met."
 
 
 def _share(count: int, runs: int) -> str:

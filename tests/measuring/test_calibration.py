@@ -57,27 +57,27 @@ def test_intervals_cover_in_a_small_study(load: LoadModule) -> None:
     rows = cover(load)
     assert [row["metric"] for row in rows] == ["masculine_rate", "stereotype_rate"]
     assert all(row["covered"] >= 88 for row in rows)
-    assert load("calibration.goals").find_broken({"coverage": rows}) == []
+    assert load("calibration.goals").find_missed({"coverage": rows}) == []
 
 
 @pytest.mark.usefixtures("narrower")
 def test_intervals_that_are_too_narrow_are_listed(load: LoadModule) -> None:
-    broken = load("calibration.goals").find_broken({"coverage": cover(load)})
-    assert len(broken) == 2
-    assert all("does not cover" in line for line in broken)
+    missed = load("calibration.goals").find_missed({"coverage": cover(load)})
+    assert len(missed) == 2
+    assert all("does not cover" in line for line in missed)
 
 
 def test_every_rate_of_20_to_24_items_is_covered(load: LoadModule) -> None:
     rows = load("calibration.rates").study_rates(20, 24)
     assert min(row["least"] for row in rows) >= 0.935
     assert max(row["mean"] for row in rows) <= 0.985
-    assert load("calibration.goals").find_broken({"rates": rows}) == []
+    assert load("calibration.goals").find_missed({"rates": rows}) == []
 
 
 @pytest.mark.usefixtures("narrower")
 def test_rates_with_narrower_intervals_are_not_covered(load: LoadModule) -> None:
     rows = load("calibration.rates").study_rates(20, 20)
-    (line,) = load("calibration.goals").find_broken({"rates": rows})
+    (line,) = load("calibration.goals").find_missed({"rates": rows})
     assert "rates of 20 items: covers 0." in line
 
 
@@ -290,9 +290,9 @@ def test_chance_of_many_promises_is_not_listed_and_a_clear_miss_is(load: LoadMod
     by_chance = {**row, "covered": 552}
     missed = {**row, "covered": 500}
     findings = {"coverage": [by_chance] * 20 + [missed]}
-    (line,) = goals.find_broken(findings)
+    (line,) = goals.find_missed(findings)
     assert "0.167 of 600 runs" in line
-    assert len(goals.find_broken({"coverage": [by_chance]}, correct=False)) == 1
+    assert len(goals.find_missed({"coverage": [by_chance]}, correct=False)) == 1
 
 
 def test_an_interrupted_run_uses_the_rows_that_are_there(

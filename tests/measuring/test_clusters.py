@@ -100,5 +100,5 @@ def test_few_clusters_are_named() -> None:
     prompts = planned.prompts()
     attempts = labelled(prompts, np.random.default_rng(0).choice(["accepted", "rejected"], prompts.height))
     found = result_of(planned, attempts, prompts).generalised["diff_acceptance_rate"]
-    assert found.too_few == ["template"]
+    assert found.few_clusters == ["template"]
     assert found.clusters["template"] == 5 < FEW_CLUSTERS < found.clusters["occupation"]

@@ -79,7 +79,7 @@ def test_two_clusters_are_too_few_to_generalise(count: int) -> None:
     assert math.isnan(found.high)
     assert not found.has_interval
     assert found.clusters == {"template": count}
-    assert found.too_few == ["template"]
+    assert found.few_clusters == ["template"]
 
 
 @pytest.mark.parametrize("count", [4, 5, 10])
@@ -120,7 +120,7 @@ def test_many_clusters_that_differ_give_a_wider_interval_than_items() -> None:
     found = generalised(labels, template=clusters.tolist())
     alone = generalised(labels, template=list(range(200)))
     assert found.high - found.low > 1.5 * (alone.high - alone.low)
-    assert found.too_few == []
+    assert found.few_clusters == []
 
 
 def test_crossed_clusters_add_up_without_the_items_that_both_count() -> None:
@@ -148,7 +148,7 @@ def test_how_many_clusters_there_are_does_not_depend_on_the_answers(contrary: in
     clusters = np.repeat(np.arange(40), 10)
     found = generalised(labels, template=clusters.tolist())
     assert found.has_interval
-    assert found.too_few == []
+    assert found.few_clusters == []
 
 
 def test_crossed_clusters_have_no_interval_if_one_of_them_is_too_few() -> None:

@@ -126,9 +126,9 @@ def bound_metrics(
     for metric in probe.metrics:
         if metric.bands is None:
             continue
-        found = bound_metric(answers, metric, level, share_asked)
-        if found is not None:
-            bounds[metric.name] = found
+        bound = bound_metric(answers, metric, level, share_asked)
+        if bound is not None:
+            bounds[metric.name] = bound
     for metric in probe.metrics:
         if metric.distance_of and metric.distance_of[0] in bounds:
             base, centre = metric.distance_of
@@ -179,7 +179,7 @@ class _Extremes:
 
     def have_enough(self, metric: Metric) -> bool:
         """Whether there are enough items for intervals, whatever the missing answers say."""
-        return all(has_enough(found, metric) for _, found in self.at_largest.values())
+        return all(has_enough(linearised, metric) for _, linearised in self.at_largest.values())
 
     def values(self) -> tuple[float, float]:
         """The smallest and the largest value of the metric."""
@@ -189,8 +189,8 @@ class _Extremes:
         """The lower end of the interval of the smallest value, and the upper end of that of the largest."""
         smallest = np.array(self._smallest_values())
         best = self.contrasts[int(np.argmax(smallest))]
-        _, found = self.at_largest[best.opposite]
-        candidates = count_candidates(smallest, gaps_to_largest(found.contrast(self.contrasts)))
+        _, linearised = self.at_largest[best.opposite]
+        candidates = count_candidates(smallest, gaps_to_largest(linearised.contrast(self.contrasts)))
         lows = []
         highs = []
         for contrast in self.contrasts:
@@ -204,12 +204,12 @@ class _Extremes:
 
     def _largest_value(self, contrast: Contrast) -> float:
         """The largest value of a contrast, with slopes limited or free."""
-        cells, found = self.at_largest[contrast]
+        cells, linearised = self.at_largest[contrast]
         free, _ = differentiate_metrics(cells, cells.weight.astype(np.float64) @ cells.columns)
-        return float(subtract(np.array([found.values, free]), [contrast]).max())
+        return float(subtract(np.array([linearised.values, free]), [contrast]).max())
 
     def _upper_end(self, contrast: Contrast, level: float, share_asked: float) -> float:
         """The upper end of the interval of a contrast at its largest."""
-        cells, found = self.at_largest[contrast]
-        single = found.contrast([contrast])
+        cells, linearised = self.at_largest[contrast]
+        single = linearised.contrast([contrast])
         return float(upper_ends(single, find_errors(single, cells, share_asked), level)[0])

@@ -65,7 +65,7 @@ class Generalisation:
         return not math.isnan(self.low)
 
     @property
-    def too_few(self) -> list[str]:
+    def few_clusters(self) -> list[str]:
         """The columns with so few groups that little, or nothing, can be said about others."""
         return [column for column, count in self.clusters.items() if count < FEW_CLUSTERS]
 
@@ -80,14 +80,14 @@ def generalise(
 
     `table` has the items of the cells with their clusters. Without clusters, each item is its own.
     """
-    found = linearise(cells)
-    clustered = _cluster(cells, table, found)
+    linearised = linearise(cells)
+    clustered = _cluster(cells, table, linearised)
     intervals = {}
     for metric in cells.probe.metrics:
         estimate = estimates[MetricKey(metric.name)]
         if metric.bands is None or math.isnan(estimate.low):
             continue
-        low, high = _interval(cells, found, clustered, metric, level)
+        low, high = _interval(cells, linearised, clustered, metric, level)
         if not math.isnan(low):
             low, high = clip_interval(estimate.value, low, high, metric.domain)
             low = min(low, estimate.low)
@@ -102,31 +102,31 @@ class _Clustered:
 
     sums: Mapping[str, Array]
     """For each factor: cluster, metric."""
-    reaches: Mapping[str, Array]
+    max_influences: Mapping[str, Array]
     """How far the items of each cluster can move each metric: cluster, metric."""
     counts: Mapping[str, int]
 
 
-def _cluster(cells: CellTable, table: pl.DataFrame, found: Linearised) -> _Clustered:
+def _cluster(cells: CellTable, table: pl.DataFrame, linearised: Linearised) -> _Clustered:
     probe = cells.probe
     if not probe.clusters:
-        return _Clustered(sums={}, reaches={}, counts={ITEM: int(found.items)})
+        return _Clustered(sums={}, max_influences={}, counts={ITEM: int(linearised.items)})
     # What is not a number makes the metric not computable, whatever its clusters are.
     columns = np.nan_to_num(statistics(probe, table, cells.parameters).to_numpy(), posinf=0.0, neginf=0.0)
     weight = table[WEIGHT].to_numpy()[:, None]
-    influence = columns @ found.gradient * weight
-    reach = _reach_of_items(cells, table, found) * weight
+    influence = columns @ linearised.gradient * weight
+    max_influence = _max_influence_of_items(cells, table, linearised) * weight
     sums = {}
-    reaches = {}
+    max_influences = {}
     for name in probe.clusters:
         labels = number_values(table[name])
         sums[name] = sum_by_label(influence, labels)
-        reaches[name] = sum_by_label(reach, labels)
+        max_influences[name] = sum_by_label(max_influence, labels)
     counts = {name: len(of_factor) for name, of_factor in sums.items()}
-    return _Clustered(sums=sums, reaches=reaches, counts=counts)
+    return _Clustered(sums=sums, max_influences=max_influences, counts=counts)
 
 
-def _reach_of_items(cells: CellTable, table: pl.DataFrame, found: Linearised) -> Array:
+def _max_influence_of_items(cells: CellTable, table: pl.DataFrame, linearised: Linearised) -> Array:
     """How far an item of each row can move each metric, whatever it answered: row, metric.
 
     With very many items each counts alike: then clusters are as large as they have items.
@@ -134,10 +134,10 @@ def _reach_of_items(cells: CellTable, table: pl.DataFrame, found: Linearised) ->
     _, outcomes = possible_outcomes(cells.probe, table)
     size = len(outcomes) * table.height * len(cells.names)
     if not outcomes or size > MAX_OUTCOMES_IN_MEMORY:
-        return np.ones((table.height, len(found.names)))
+        return np.ones((table.height, len(linearised.names)))
     columns = np.nan_to_num(stack_columns(cells.probe, outcomes, cells.parameters))
-    reach: Array = np.ptp(columns @ found.gradient, axis=0)
-    return np.where(reach.max(axis=0, initial=0.0) > 0, reach, 1.0)
+    max_influence: Array = np.ptp(columns @ linearised.gradient, axis=0)
+    return np.where(max_influence.max(axis=0, initial=0.0) > 0, max_influence, 1.0)
 
 
 def number_values(values: pl.Series) -> Labels:
@@ -147,22 +147,22 @@ def number_values(values: pl.Series) -> Labels:
 
 
 def _interval(
-    cells: CellTable, found: Linearised, clustered: _Clustered, metric: Metric, level: float
+    cells: CellTable, linearised: Linearised, clustered: _Clustered, metric: Metric, level: float
 ) -> tuple[float, float]:
     """The interval of one metric before it is cut to what the metric can be; NaN with too few clusters."""
-    contrasts = contrasts_of_value(metric, found.names)
-    contrasted = found.contrast(contrasts)
+    contrasts = contrasts_of_value(metric, linearised.names)
+    contrasted = linearised.contrast(contrasts)
     is_plain = len(contrasts) == 1
     of_items = covariance(contrasted.contributions())
     parts = []
-    degrees = found.items - 1
+    degrees = linearised.items - 1
     for name, sums in clustered.sums.items():
-        if [*cells.probe.strata] == [name] and is_plain and len(found.outcome_influence):
+        if [*cells.probe.strata] == [name] and is_plain and len(linearised.outcome_influence):
             between_strata, own_degrees = _variance_of_strata(cells, contrasted)
             parts.append(np.array([[between_strata]]))
         else:
             parts.append(cluster_covariance(subtract(sums, contrasts)))
-            own_degrees = effective_clusters(_largest_reach(clustered.reaches[name], contrasts)) - 1
+            own_degrees = effective_clusters(_max_influence_on_contrasts(clustered.max_influences[name], contrasts)) - 1
         degrees = min(degrees, own_degrees)
     if degrees < MIN_CLUSTERS - 1 - 1e-9:
         return math.nan, math.nan
@@ -174,33 +174,36 @@ def _interval(
     largest = int(np.argmax(contrasted.values))
     gaps = np.diag(total) + total[largest, largest] - 2 * total[largest]
     candidates = count_candidates(contrasted.values, np.sqrt(np.maximum(gaps, 0.0)))
-    reach_up = float(student_quantile(degrees, level)) * errors
-    reach_down = float(student_quantile(degrees, 1 - (1 - level) / candidates)) * errors
+    half_width_up = float(student_quantile(degrees, level)) * errors
+    half_width_down = float(student_quantile(degrees, 1 - (1 - level) / candidates)) * errors
     centres = contrasted.centres
-    return float((centres - reach_down).max()), float((centres + reach_up).max())
+    return float((centres - half_width_down).max()), float((centres + half_width_up).max())
 
 
-def _largest_reach(reaches: Array, contrasts: Sequence[Contrast]) -> Array:
+def _max_influence_on_contrasts(max_influences: Array, contrasts: Sequence[Contrast]) -> Array:
     """How far each cluster can move any of some contrasts."""
     sums = [Contrast(each.plus, None) for each in contrasts if each.plus is not None]
-    largest: Array = subtract(reaches, sums).max(axis=1)
+    largest: Array = subtract(max_influences, sums).max(axis=1)
     return largest
 
 
-def _variance_of_strata(cells: CellTable, found: Linearised) -> tuple[float, float]:
+def _variance_of_strata(cells: CellTable, linearised: Linearised) -> tuple[float, float]:
     """The variance of a metric that averages strata, by how their own rates vary, and its degrees of freedom.
 
-    `found` holds this metric alone. The coefficient of a stratum is the change of the metric if all its items
+    `linearised` holds this metric alone. The coefficient of a stratum is the change of the metric if all its items
     go from the first outcome to the last; its rate is the share of that change that was observed. Strata whose
     coefficients have the same sign are one group.
     """
-    first = found.outcome_influence[0, :, 0]
-    last = found.outcome_influence[-1, :, 0]
-    weight = found.weight * cells.decided
-    counts = np.bincount(cells.stratum, weights=weight * (last - first))
-    gone = np.bincount(cells.stratum, weights=weight * (found.influence[:, 0] - first))
-    counting = np.abs(counts) > 1e-6 * np.abs(counts).max(initial=1e-300)
-    counts = counts[counting]
-    rates = gone[counting] / counts
-    sides = [(rates[counts < 0], counts[counts < 0]), (rates[counts > 0], counts[counts > 0])]
+    first = linearised.outcome_influence[0, :, 0]
+    last = linearised.outcome_influence[-1, :, 0]
+    weight = linearised.weight * cells.decided
+    coefficients = np.bincount(cells.stratum, weights=weight * (last - first))
+    observed_change = np.bincount(cells.stratum, weights=weight * (linearised.influence[:, 0] - first))
+    is_nonzero = np.abs(coefficients) > 1e-6 * np.abs(coefficients).max(initial=1e-300)
+    coefficients = coefficients[is_nonzero]
+    rates = observed_change[is_nonzero] / coefficients
+    sides = [
+        (rates[coefficients < 0], coefficients[coefficients < 0]),
+        (rates[coefficients > 0], coefficients[coefficients > 0]),
+    ]
     return welch_variance(sides)

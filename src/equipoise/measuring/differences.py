@@ -116,43 +116,43 @@ def pair_rows(probe: Probe, first: pl.DataFrame, second: pl.DataFrame) -> list[p
 
 def compare_cells(sides: Sequence[CellTable]) -> dict[str, MetricComparison]:
     """Compare two tables of cells of the same items."""
-    found = [linearise(side) for side in sides]
-    factors = np.maximum(found[0].factors, found[1].factors)
-    found = [replace(side, factors=factors) for side in found]
-    p_values = sign_flip_p_values(_difference_contributions(found, sides), found[0].weight)
+    linearised = [linearise(side) for side in sides]
+    factors = np.maximum(linearised[0].factors, linearised[1].factors)
+    linearised = [replace(side, factors=factors) for side in linearised]
+    p_values = sign_flip_p_values(_difference_contributions(linearised, sides), linearised[0].weight)
     differences = {}
     for metric in sides[0].probe.all_metrics():
-        place = found[0].place(metric.name)
-        difference = _estimate_difference(metric, found)
+        place = linearised[0].place(metric.name)
+        difference = _estimate_difference(metric, linearised)
         p_value = float(p_values[place])
-        contrasts = contrasts_of_value(metric, found[0].names)
+        contrasts = contrasts_of_value(metric, linearised[0].names)
         if len(contrasts) > 1:
-            p_value = _p_value_of_contrasts(contrasts, found)
+            p_value = _p_value_of_contrasts(contrasts, linearised)
         if np.isnan(difference.value):
             p_value = float("nan")
         differences[metric.name] = MetricComparison(
             metric=metric.name,
-            first=float(found[0].values[place]),
-            second=float(found[1].values[place]),
+            first=float(linearised[0].values[place]),
+            second=float(linearised[1].values[place]),
             difference=difference,
             p=p_value,
             p_answered=p_value,
-            distance=_estimate_distance(metric, found) if metric.bands else None,
+            distance=_estimate_distance(metric, linearised) if metric.bands else None,
         )
     return differences
 
 
-def _difference_contributions(found: Sequence[Linearised], sides: Sequence[CellTable]) -> Array:
+def _difference_contributions(linearised: Sequence[Linearised], sides: Sequence[CellTable]) -> Array:
     """What each item adds to the difference of each metric, if the runs do not differ: cell, metric.
 
     The influences are taken at what both runs have in common. What they leave of the observed difference
     is added in proportion to them, so that the contributions add up to it. Where both runs have as many
     answers, items on which they agree contribute nothing.
     """
-    weight = found[0].weight
+    weight = linearised[0].weight
     influences = _common_influences(sides)
     contributions = np.nan_to_num(influences[1] - influences[0], posinf=0.0, neginf=0.0)
-    observed = np.nan_to_num(found[1].values - found[0].values, posinf=0.0, neginf=0.0)
+    observed = np.nan_to_num(linearised[1].values - linearised[0].values, posinf=0.0, neginf=0.0)
     rest = observed - weight @ contributions
     sizes = np.abs(contributions)
     shares = divide(sizes, weight @ sizes, 0.0)
@@ -167,60 +167,60 @@ def _common_influences(sides: Sequence[CellTable]) -> list[Array]:
     What was said is in the columns that differ between possible outcomes; the others say how much
     was answered.
     """
-    is_said = np.ones(len(sides[0].names), dtype=bool)
+    depends_on_answers = np.ones(len(sides[0].names), dtype=bool)
     with_outcomes = [side.outcomes for side in sides if len(side.outcomes)]
     if with_outcomes:
         spreads = [np.ptp(outcomes, axis=0).sum(axis=0) for outcomes in with_outcomes]
-        is_said = np.asarray(np.sum(spreads, axis=0) > 0)
-    gaps = np.abs(sides[0].columns[:, ~is_said] - sides[1].columns[:, ~is_said])
-    alike = gaps.max(axis=1, initial=0.0) < 1e-9
-    middle = (sides[0].columns + sides[1].columns) / 2
+        depends_on_answers = np.asarray(np.sum(spreads, axis=0) > 0)
+    gaps = np.abs(sides[0].columns[:, ~depends_on_answers] - sides[1].columns[:, ~depends_on_answers])
+    equally_answered = gaps.max(axis=1, initial=0.0) < 1e-9
+    mean_columns = (sides[0].columns + sides[1].columns) / 2
     influences = []
     for side in sides:
-        columns = np.where(alike[:, None], middle, side.columns)
+        columns = np.where(equally_answered[:, None], mean_columns, side.columns)
         _, gradient = differentiate_metrics(side, side.weight.astype(np.float64) @ columns)
         influences.append(side.columns @ gradient)
     return influences
 
 
-def _estimate_difference(metric: Metric, found: Sequence[Linearised]) -> Estimate:
+def _estimate_difference(metric: Metric, linearised: Sequence[Linearised]) -> Estimate:
     """The difference of a metric with its interval."""
-    place = found[0].place(metric.name)
-    value = float(found[1].values[place] - found[0].values[place])
-    contrasts = contrasts_of_value(metric, found[0].names)
-    first, second, weight = _join_contrasts(contrasts, found)
+    place = linearised[0].place(metric.name)
+    value = float(linearised[1].values[place] - linearised[0].values[place])
+    contrasts = contrasts_of_value(metric, linearised[0].names)
+    first, second, weight = _join_contrasts(contrasts, linearised)
     if len(contrasts) > 1:
-        return _make_estimate(metric, found, value, _contrast_interval(first, second, weight))
+        return _make_difference(metric, linearised, value, _contrast_interval(first, second, weight))
     squares, degrees = variance((second.influence - first.influence) ** 2, weight)
     degrees = item_degrees(degrees)
-    centre = found[1].centres[place] - found[0].centres[place]
+    centre = linearised[1].centres[place] - linearised[0].centres[place]
     half_width = float(student_quantile(degrees, LEVEL)[0] * np.sqrt(squares[0]))
     ends = (float(centre - half_width), float(centre + half_width))
-    return _make_estimate(metric, found, value, ends, float(degrees[0]))
+    return _make_difference(metric, linearised, value, ends, float(degrees[0]))
 
 
-def _estimate_distance(metric: Metric, found: Sequence[Linearised]) -> Estimate:
+def _estimate_distance(metric: Metric, linearised: Sequence[Linearised]) -> Estimate:
     """How much farther from even-handed the second run is."""
     assert metric.bands is not None
-    place = found[0].place(metric.name)
-    distances = [metric.bands.distance(float(side.values[place])) for side in found]
-    contrasts = contrasts_of_distance(metric, found[0].names)
-    first, second, weight = _join_contrasts(contrasts, found)
+    place = linearised[0].place(metric.name)
+    distances = [metric.bands.distance(float(side.values[place])) for side in linearised]
+    contrasts = contrasts_of_distance(metric, linearised[0].names)
+    first, second, weight = _join_contrasts(contrasts, linearised)
     ends = _contrast_interval(first, second, weight)
-    return _make_estimate(metric, found, distances[1] - distances[0], ends)
+    return _make_difference(metric, linearised, distances[1] - distances[0], ends)
 
 
-def _make_estimate(
+def _make_difference(
     metric: Metric,
-    found: Sequence[Linearised],
+    linearised: Sequence[Linearised],
     value: float,
     ends: tuple[float, float],
     degrees: float = float("nan"),
 ) -> Estimate:
     """An estimate of a difference, which ends where differences of the metric end."""
-    items = int(found[0].weight.sum())
+    items = int(linearised[0].weight.sum())
     nothing = float("nan")
-    enough = all(has_enough(side, metric) for side in found)
+    enough = all(has_enough(side, metric) for side in linearised)
     if np.isnan(value) or np.isnan(ends).any() or not enough:
         return Estimate(value=value, low=nothing, high=nothing, n=items)
     smallest, largest = metric.domain
@@ -229,13 +229,15 @@ def _make_estimate(
     return Estimate(value=value, low=low, high=high, n=items, degrees=degrees)
 
 
-def _join_contrasts(contrasts: Sequence[Contrast], found: Sequence[Linearised]) -> tuple[Contrasts, Contrasts, Array]:
+def _join_contrasts(
+    contrasts: Sequence[Contrast], linearised: Sequence[Linearised]
+) -> tuple[Contrasts, Contrasts, Array]:
     """The contrasts of both runs, on the same rows."""
-    return join_sides([_observe(side, contrasts) for side in found])
+    return join_sides([_split_contributions(side, contrasts) for side in linearised])
 
 
-def _p_value_of_contrasts(contrasts: Sequence[Contrast], found: Sequence[Linearised]) -> float:
-    first, second, weight = _join_contrasts(contrasts, found)
+def _p_value_of_contrasts(contrasts: Sequence[Contrast], linearised: Sequence[Linearised]) -> float:
+    first, second, weight = _join_contrasts(contrasts, linearised)
     if not np.isfinite(first.values).all() or not np.isfinite(second.values).all():
         return float("nan")
     tails = tail_beyond_zero(first, second, weight), tail_beyond_zero(second, first, weight)
@@ -255,32 +257,32 @@ class SideContrasts:
 
     values: Array
     items: Array
-    unknown: Array
+    pseudo_influence: Array
     weight: Array
-    unknown_weight: Array
+    pseudo_weight: Array
 
 
-def _observe(found: Linearised, contrasts: Sequence[Contrast]) -> SideContrasts:
-    contrasted = found.contrast(contrasts)
+def _split_contributions(linearised: Linearised, contrasts: Sequence[Contrast]) -> SideContrasts:
+    contrasted = linearised.contrast(contrasts)
     contributions = contrasted.contributions()
-    count = len(found.weight)
+    count = len(linearised.weight)
     return SideContrasts(
         values=contrasted.values,
         items=contributions.influence[:count],
-        unknown=contributions.influence[count:],
-        weight=found.weight,
-        unknown_weight=contributions.weight[count:],
+        pseudo_influence=contributions.influence[count:],
+        weight=linearised.weight,
+        pseudo_weight=contributions.weight[count:],
     )
 
 
 def join_sides(sides: Sequence[SideContrasts]) -> tuple[Contrasts, Contrasts, Array]:
     """The contrasts of two runs on the same rows: items, then the pseudo-item of either run."""
     first, second = sides
-    nothing_first = np.zeros((len(second.unknown), first.items.shape[1]))
-    nothing_second = np.zeros((len(first.unknown), second.items.shape[1]))
-    of_first = np.vstack([first.items, first.unknown, nothing_first])
-    of_second = np.vstack([second.items, nothing_second, second.unknown])
-    weight = np.concatenate([first.weight, first.unknown_weight, second.unknown_weight])
+    nothing_first = np.zeros((len(second.pseudo_influence), first.items.shape[1]))
+    nothing_second = np.zeros((len(first.pseudo_influence), second.items.shape[1]))
+    of_first = np.vstack([first.items, first.pseudo_influence, nothing_first])
+    of_second = np.vstack([second.items, nothing_second, second.pseudo_influence])
+    weight = np.concatenate([first.weight, first.pseudo_weight, second.pseudo_weight])
     return Contrasts(first.values, of_first), Contrasts(second.values, of_second), weight
 
 
@@ -304,17 +306,17 @@ class PlannedSide:
     def extreme(self, contrasts: Sequence[Contrast], side: float) -> SideContrasts:
         """Each contrast as small, or as large, as the missing answers allow."""
         if self.answers is None:
-            return _observe(linearise(self.cells), contrasts)
+            return _split_contributions(linearise(self.cells), contrasts)
         parts = []
         for contrast in contrasts:
             filled = linearise(self.answers.fill(contrast, side))
-            parts.append(_observe(filled, [contrast]))
+            parts.append(_split_contributions(filled, [contrast]))
         return SideContrasts(
             values=np.concatenate([part.values for part in parts]),
             items=np.hstack([part.items for part in parts]),
-            unknown=np.hstack([part.unknown for part in parts]),
+            pseudo_influence=np.hstack([part.pseudo_influence for part in parts]),
             weight=parts[0].weight,
-            unknown_weight=parts[0].unknown_weight,
+            pseudo_weight=parts[0].pseudo_weight,
         )
 
 
@@ -339,13 +341,13 @@ def add_bounds(compared: dict[str, MetricComparison], sides: Sequence[PlannedSid
         bounded[metric.name] = replace(
             answered,
             p=max(answered.p_answered, p_value),
-            difference_bounds=_cut(difference, span),
-            distance_bounds=_cut(distance, farthest),
+            difference_bounds=_clip_bounds(difference, span),
+            distance_bounds=_clip_bounds(distance, farthest),
         )
     return bounded
 
 
-def _cut(bounds: Bounds, farthest: float) -> Bounds:
+def _clip_bounds(bounds: Bounds, farthest: float) -> Bounds:
     """Bounds of a difference that end where differences end."""
     ends = [bounds.low, bounds.smallest, bounds.largest, bounds.high]
     low, smallest, largest, high = np.clip(ends, -farthest, farthest).tolist()

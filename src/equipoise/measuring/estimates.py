@@ -55,7 +55,7 @@ from equipoise.stats.variance import (
     variance,
 )
 
-SEEN_SHARE = 0.02
+MIN_SEEN_SHARE = 0.02
 """A side was seen if an item went at least this share of the farthest possible way to it."""
 ROUNDING = 1e-6
 """Influences smaller than this share of an item are rounding errors of derivatives."""
@@ -176,20 +176,20 @@ class Errors:
         return margin * self.below, margin * self.above
 
 
-def find_errors(found: Linearised, cells: CellTable, share_asked: float = 0.0) -> Errors:
+def find_errors(linearised: Linearised, cells: CellTable, share_asked: float = 0.0) -> Errors:
     """The errors of metrics, or of contrasts of them.
 
     `share_asked` is the share of all items that have answers, if items are asked several times; else 0.
     """
-    contributions = found.contributions()
+    contributions = linearised.contributions()
     squares = contributions.influence**2
     answers_per_item = 1.0
     if share_asked:
-        blended = _blend_repetitions(found, cells, squares, share_asked)
+        blended = _blend_repetitions(linearised, cells, squares, share_asked)
         if blended is not None:
             squares, answers_per_item = blended
     total, degrees = variance(squares, contributions.weight)
-    below, above = _unseen_changes(found)
+    below, above = _unseen_changes(linearised)
     return Errors(
         standard_error=np.sqrt(total),
         degrees=item_degrees(degrees),
@@ -199,7 +199,7 @@ def find_errors(found: Linearised, cells: CellTable, share_asked: float = 0.0) -
 
 
 def _blend_repetitions(
-    found: Linearised, cells: CellTable, squares: Array, share_asked: float
+    linearised: Linearised, cells: CellTable, squares: Array, share_asked: float
 ) -> tuple[Array, float] | None:
     """Squares of what items add for these prompts, where they were asked several times.
 
@@ -210,58 +210,58 @@ def _blend_repetitions(
     # That several prompts of an arm say different things is not the wavering of one prompt.
     if not answers.size or answers.max() > cells.parameters["repeat"]:
         return None
-    within = np.zeros_like(found.influence)
+    within = np.zeros_like(linearised.influence)
     for counts, weights in zip(cells.label_counts, cells.outcome_weights, strict=True):
-        effects = np.tensordot(weights, found.outcome_influence, axes=1)
+        effects = np.tensordot(weights, linearised.outcome_influence, axes=1)
         within += repetition_variance(counts, effects)
     asked_again = (answers != 1).all(axis=0) & cells.decided
-    items_asked_again = float(found.weight[asked_again].sum())
-    if not items_asked_again or 2 * items_asked_again < found.items:
+    items_asked_again = float(linearised.weight[asked_again].sum())
+    if not items_asked_again or 2 * items_asked_again < linearised.items:
         return None
-    mean_answers = found.weight[asked_again] @ answers.mean(axis=0)[asked_again]
+    mean_answers = linearised.weight[asked_again] @ answers.mean(axis=0)[asked_again]
     repetitions = float(mean_answers) / items_asked_again
     blended = squares.copy()
     items = len(asked_again)
     blended[:items] *= 1 - share_asked
-    scaled = asked_again[:, None] * (found.items / items_asked_again) * within
+    scaled = asked_again[:, None] * (linearised.items / items_asked_again) * within
     blended[:items] += share_asked * scaled
     blended[items:] *= 1 - share_asked + share_asked / repetitions**2
     return blended, 1 / (1 - share_asked + share_asked / repetitions)
 
 
-def _unseen_changes(found: Linearised) -> tuple[Array, Array]:
+def _unseen_changes(linearised: Linearised) -> tuple[Array, Array]:
     """What one item can change downwards and upwards, where no item was seen to go there; else 0."""
-    there = found.pseudo_weight > 0
-    if not there.any() or not len(found.outcome_influence):
-        return np.zeros_like(found.values), np.zeros_like(found.values)
-    influence = found.influence[there]
-    possible = found.outcome_influence[:, there]
-    weight = found.weight[there]
+    has_answers = linearised.pseudo_weight > 0
+    if not has_answers.any() or not len(linearised.outcome_influence):
+        return np.zeros_like(linearised.values), np.zeros_like(linearised.values)
+    influence = linearised.influence[has_answers]
+    possible_influence = linearised.outcome_influence[:, has_answers]
+    weight = linearised.weight[has_answers]
     # No outcome changes how many answers are classified: there, an item counts 1/n either way.
-    one_item = 1 / found.items
-    changes_nothing = np.abs(possible).max(axis=(0, 1)) < ROUNDING * one_item
-    lowest = np.where(changes_nothing, -one_item, possible.min(axis=0))
-    highest = np.where(changes_nothing, one_item, possible.max(axis=0))
+    one_item = 1 / linearised.items
+    changes_nothing = np.abs(possible_influence).max(axis=(0, 1)) < ROUNDING * one_item
+    lowest = np.where(changes_nothing, -one_item, possible_influence.min(axis=0))
+    highest = np.where(changes_nothing, one_item, possible_influence.max(axis=0))
     # The pseudo-item makes every change smaller: undo that.
-    undo = 1 + len(possible) * found.pseudo_weight.sum() / found.items
+    rescale = 1 + len(possible_influence) * linearised.pseudo_weight.sum() / linearised.items
     changes = []
     for sign, farthest in ((-1.0, lowest), (1.0, highest)):
-        change = undo * np.sqrt(weight @ (farthest - influence) ** 2 / weight.sum())
-        unseen = (sign * influence).max(axis=0) <= SEEN_SHARE * (sign * farthest).max(axis=0)
+        change = rescale * np.sqrt(weight @ (farthest - influence) ** 2 / weight.sum())
+        unseen = (sign * influence).max(axis=0) <= MIN_SEEN_SHARE * (sign * farthest).max(axis=0)
         changes.append(np.where(unseen, change, 0.0))
     return changes[0], changes[1]
 
 
-def lower_ends(found: Linearised, errors: Errors, level: float) -> Array:
+def lower_ends(linearised: Linearised, errors: Errors, level: float) -> Array:
     """The lower ends of the intervals of metrics, or of contrasts of them."""
     below, _ = errors.margins(level)
-    return np.minimum(found.centres - errors.half_width(level), found.values - below)
+    return np.minimum(linearised.centres - errors.half_width(level), linearised.values - below)
 
 
-def upper_ends(found: Linearised, errors: Errors, level: float) -> Array:
+def upper_ends(linearised: Linearised, errors: Errors, level: float) -> Array:
     """The upper ends of the same."""
     _, above = errors.margins(level)
-    return np.maximum(found.centres + errors.half_width(level), found.values + above)
+    return np.maximum(linearised.centres + errors.half_width(level), linearised.values + above)
 
 
 def estimate_groups(
@@ -290,7 +290,7 @@ def estimate_groups(
 
 def estimate_cells(cells: CellTable, level: float = LEVEL, share_asked: float = 0.0) -> dict[str, Estimate]:
     """Every metric of these cells with its interval."""
-    found = linearise(cells)
+    linearised = linearise(cells)
     estimates: dict[str, Estimate] = {}
     metrics = cells.probe.all_metrics()
     # A distance comes after what it is the distance of.
@@ -299,11 +299,11 @@ def estimate_cells(cells: CellTable, level: float = LEVEL, share_asked: float = 
         if metric.distance_of:
             base, centre = metric.distance_of
             ends = _fold_around(estimates[base], centre)
-        elif has_enough(found, metric):
-            contrasts = contrasts_of_value(metric, found.names)
+        elif has_enough(linearised, metric):
+            contrasts = contrasts_of_value(metric, linearised.names)
             share = 0.0 if metric.of_pairs else share_asked
-            ends = _interval(found, cells, contrasts, level, share)
-        estimates[metric.name] = make_estimate(found, metric, ends)
+            ends = _interval(linearised, cells, contrasts, level, share)
+        estimates[metric.name] = make_estimate(linearised, metric, ends)
     return {metric.name: estimates[metric.name] for metric in metrics}
 
 
@@ -319,10 +319,10 @@ def _fold_around(estimate: Estimate, centre: float) -> Ends | None:
 
 
 def _interval(
-    found: Linearised, cells: CellTable, contrasts: Sequence[Contrast], level: float, share_asked: float
+    linearised: Linearised, cells: CellTable, contrasts: Sequence[Contrast], level: float, share_asked: float
 ) -> Ends:
     """The interval of the largest of some contrasts: of one contrast, its own interval."""
-    contrasted = found.contrast(contrasts)
+    contrasted = linearised.contrast(contrasts)
     errors = find_errors(contrasted, cells, share_asked)
     candidates = count_candidates(contrasted.values, gaps_to_largest(contrasted))
     low = lower_ends(contrasted, errors, 1 - (1 - level) / candidates).max()
@@ -330,21 +330,21 @@ def _interval(
     return float(low), float(high), float(errors.degrees.min())
 
 
-def gaps_to_largest(found: Linearised) -> Array:
+def gaps_to_largest(linearised: Linearised) -> Array:
     """The standard errors of the gaps between the largest of some contrasts and each of them."""
-    if len(found.values) == 1:
+    if len(linearised.values) == 1:
         return np.zeros(1)
-    largest = int(np.argmax(found.values))
-    places = range(len(found.values))
-    gaps = found.contrast([Contrast(largest, place) for place in places]).contributions()
+    largest = int(np.argmax(linearised.values))
+    places = range(len(linearised.values))
+    gaps = linearised.contrast([Contrast(largest, place) for place in places]).contributions()
     total, _ = variance(gaps.influence**2, gaps.weight)
     return np.asarray(np.sqrt(total))
 
 
-def make_estimate(found: Linearised, metric: Metric, ends: Ends | None) -> Estimate:
+def make_estimate(linearised: Linearised, metric: Metric, ends: Ends | None) -> Estimate:
     """An estimate whose interval holds the value and ends where the metric does."""
-    value = float(found.values[found.place(metric.name)])
-    items = min(int(found.total[name]) for name in metric.denominators)
+    value = float(linearised.values[linearised.place(metric.name)])
+    items = min(int(linearised.total[name]) for name in metric.denominators)
     if ends is None or math.isnan(ends[0]) or math.isnan(ends[1]):
         return Estimate(value=value, low=math.nan, high=math.nan, n=items, degrees=math.nan)
     low, high, degrees = ends
@@ -352,20 +352,20 @@ def make_estimate(found: Linearised, metric: Metric, ends: Ends | None) -> Estim
     return Estimate(value=value, low=low, high=high, n=items, degrees=degrees)
 
 
-def has_enough(found: Linearised, metric: Metric) -> bool:
+def has_enough(linearised: Linearised, metric: Metric) -> bool:
     """Whether a metric rests on enough items and words for an interval, each part of it on two items."""
-    place = found.place(metric.name)
+    place = linearised.place(metric.name)
     # An item of which nothing was classified could have said anything, and says nothing.
-    possible = np.abs(found.outcome_influence[:, :, place]).max(axis=0, initial=0.0)
-    possible = np.where(found.pseudo_weight > 0, possible, 0.0)
-    counts = np.maximum(np.abs(found.influence[:, place]), possible) > 0
-    items = found.items
+    possible = np.abs(linearised.outcome_influence[:, :, place]).max(axis=0, initial=0.0)
+    possible = np.where(linearised.pseudo_weight > 0, possible, 0.0)
+    counts = np.maximum(np.abs(linearised.influence[:, place]), possible) > 0
+    items = linearised.items
     if possible.any():
-        items = float(found.weight[counts].sum())
-    numbers = [found.values[place], found.centres[place], *found.gradient[:, place]]
+        items = float(linearised.weight[counts].sum())
+    numbers = [linearised.values[place], linearised.centres[place], *linearised.gradient[:, place]]
     return bool(
         items >= MIN_ITEMS
-        and all(found.total[name] >= 2 for name in metric.denominators)
-        and all(found.total[name] >= MIN_WORDS for name in metric.support)
+        and all(linearised.total[name] >= 2 for name in metric.denominators)
+        and all(linearised.total[name] >= MIN_WORDS for name in metric.support)
         and np.isfinite(numbers).all()
     )

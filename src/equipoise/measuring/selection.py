@@ -205,18 +205,18 @@ class _Counts(NamedTuple):
 def _count_by_set(matched: pl.DataFrame, categories: pl.Series) -> tuple[Array, Array]:
     """Selected and applicants of each matched set: set, category."""
     members = matched.with_row_index("set").explode(CATEGORIES, APPLICANTS, SELECTED)
-    return _spread_out(members.rename({CATEGORIES: CATEGORY}), "set", matched.height, categories)
+    return _to_arrays(members.rename({CATEGORIES: CATEGORY}), "set", matched.height, categories)
 
 
 def _count_by_shared(table: pl.DataFrame, categories: pl.Series) -> _Counts:
     """The same by what applicants share."""
     values = table.select(pl.col(SHARED).rank("dense").cast(pl.Int64) - 1, CATEGORY, APPLICANTS, SELECTED)
     count = values[SHARED].n_unique()
-    selected, applicants = _spread_out(values, SHARED, count, categories)
+    selected, applicants = _to_arrays(values, SHARED, count, categories)
     return _Counts(selected, applicants, np.ones(count))
 
 
-def _spread_out(members: pl.DataFrame, group: str, count: int, categories: pl.Series) -> tuple[Array, Array]:
+def _to_arrays(members: pl.DataFrame, group: str, count: int, categories: pl.Series) -> tuple[Array, Array]:
     """Selected and applicants as arrays: group, category."""
     places = members[CATEGORY].replace_strict(categories, range(len(categories)), return_dtype=pl.Int64)
     where = (members[group].to_numpy(), places.to_numpy())

@@ -196,13 +196,13 @@ def describe_numbers(run: Run, result: Result) -> Iterator[str]:
 def describe_generalisation(found: Generalisation) -> str:
     """The interval for prompts like these, with the clusters it is from, or that there are too few of them."""
     groups = join_list([f"{count:,} {plural(column)}" for column, count in found.clusters.items()])
-    few = join_list([plural(column) for column in found.too_few])
-    if not found.has_interval and found.too_few:
+    few = join_list([plural(column) for column in found.few_clusters])
+    if not found.has_interval and found.few_clusters:
         return f"({groups}): too few {few} to generalise"
     if not found.has_interval:
         return f"({groups}): too unequal to generalise"
     interval = f"({groups}): {format_range(found.low, found.high)}"
-    return f"{interval}, from few {few}" if found.too_few else interval
+    return f"{interval}, from few {few}" if found.few_clusters else interval
 
 
 def format_range(low: float, high: float) -> str:

@@ -27,22 +27,22 @@ def cluster_covariance(sums: Array) -> Array:
     return result
 
 
-def crossed_covariance(of_items: Array, of_factors: Sequence[Array]) -> Array:
+def crossed_covariance(item_covariance: Array, factor_covariances: Sequence[Array]) -> Array:
     """The covariance for several crossed factors: Σ V_f - (F - 1) V_items.
 
     Where several items share all factors it is an approximation: it counts what they have in common
     once for each factor. As an estimate it can fall below its parts, or below 0. So the largest is taken
     of it, of each V_f and of V_items.
     """
-    total = of_items * (1 - len(of_factors))
-    for part in of_factors:
+    total = item_covariance * (1 - len(factor_covariances))
+    for part in factor_covariances:
         total = total + part
-    return max([of_items, total, *of_factors], key=np.trace)
+    return max([item_covariance, total, *factor_covariances], key=np.trace)
 
 
-def effective_clusters(reach: Array) -> float:
+def effective_clusters(max_influence: Array) -> float:
     """(Σ a²)² / Σ a⁴, with a what each cluster can add to a metric; 0 if none can."""
-    squares = np.asarray(reach, dtype=np.float64) ** 2
+    squares = np.asarray(max_influence, dtype=np.float64) ** 2
     fourths = float((squares**2).sum())
     if not fourths:
         return 0.0
@@ -57,12 +57,12 @@ def welch_variance(sides: Sequence[tuple[Array, Array]]) -> tuple[float, float]:
     """
     variances = []
     degrees = []
-    for rates, counts in sides:
+    for rates, coefficients in sides:
         if len(rates) == 0:
             continue
         if len(rates) == 1:
             return 0.0, 0.0
-        variances.append((counts**2).sum() * rates.var(ddof=1))
+        variances.append((coefficients**2).sum() * rates.var(ddof=1))
         degrees.append(len(rates) - 1.0)
     total = float(sum(variances))
     if not variances:

@@ -46,8 +46,8 @@ def ratios_to_best(log_rates: Array, covariance: Array, degrees: float, level: f
     """Simultaneous intervals of the ratios of some rates to the highest true rate."""
     variances = np.diag(covariance)
     errors = np.sqrt(np.maximum(variances[:, None] + variances - 2 * covariance, 0.0))
-    wider = float(student_quantile(degrees, level) / student_quantile(np.inf, level))
-    margins = wider * all_pairs_quantile(covariance, errors, level) * errors
+    t_factor = float(student_quantile(degrees, level) / student_quantile(np.inf, level))
+    margins = t_factor * all_pairs_quantile(covariance, errors, level) * errors
     gaps = log_rates[:, None] - log_rates
     lower = np.exp((gaps - margins).min(axis=1))
     upper = np.exp((gaps + margins).min(axis=1))
@@ -72,8 +72,8 @@ def all_pairs_quantile(covariance: Array, errors: Array, level: float) -> float:
 def lowest_ratios_of_fair_models(rate: float, covariance: Array, degrees: float) -> Array:
     """The lowest impact ratios of models whose rates are all the same and vary with this covariance."""
     level = 0.95
-    wider = float(student_quantile(degrees, level) / student_quantile(np.inf, level))
-    rates = np.maximum(rate + wider * draw_normal(covariance), 0.0)
+    t_factor = float(student_quantile(degrees, level) / student_quantile(np.inf, level))
+    rates = np.maximum(rate + t_factor * draw_normal(covariance), 0.0)
     highest = rates.max(axis=1)
     ratios = rates.min(axis=1)[highest > 0] / highest[highest > 0]
     return np.asarray(ratios)
