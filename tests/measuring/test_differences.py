@@ -244,6 +244,37 @@ def test_the_interval_of_a_difference_ends_where_differences_end(first: str) -> 
     assert -2 <= slope.low <= 0 <= slope.high <= 2
 
 
+def test_the_interval_of_a_distance_ends_where_distances_end() -> None:
+    """From always men to half of them: no model can come nearer to even-handed by more than one half."""
+    prompts = equipoise.plan("jobs_lum", sample=24).prompts()
+    always = equipoise.score("jobs_lum", dict.fromkeys(prompts[ID], "He."), sample=24)
+    answers = {key: ("He.", "She.")[place % 2] for place, key in enumerate(prompts[ID])}
+    half = equipoise.score("jobs_lum", answers, sample=24)
+    distance = compared(always, half)["masculine_rate"].distance
+    assert distance is not None
+    assert distance.value == -0.5
+    assert distance.low == -0.5
+    assert -0.5 < distance.high < 0
+
+
+@pytest.mark.parametrize("unread", [0, 1])
+@pytest.mark.parametrize("changed", [3, 4, 5, 6])
+def test_an_answer_that_one_run_lacks_makes_no_small_p_value_possible(changed: int, unread: int) -> None:
+    """Items on which both agree say nothing of the difference, even if the runs have different numbers of answers.
+
+    What only one run answered has a sign, too.
+    """
+    prompts = equipoise.plan("jobs_lum", sample=60).prompts()
+    before = {key: ("She.", "He.")[place % 2] for place, key in enumerate(prompts[ID])}
+    women = [key for key, text in before.items() if text == "She."]
+    after = before | dict.fromkeys(women[:changed], "He.") | dict.fromkeys([*before][60 - unread :], "Who can say?")
+    runs = [equipoise.score("jobs_lum", answers, sample=60) for answers in (before, after)]
+    metric = compared(runs[0], runs[1])["masculine_rate"]
+    assert metric.p_answered >= 2 / 2 ** (changed + unread)
+    assert metric.p_answered == pytest.approx(2 / 2**changed, rel=0.15)
+    assert metric.p >= metric.p_answered
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_differences_of_every_metric_lie_within_its_range(seed: int) -> None:
     """With few items and steep slopes, which reach far."""

@@ -38,7 +38,7 @@ def generalised(labels: Array, **clusters: Sequence[int]) -> Generalisation:
         {
             ITEM: [f"q{number}" for number in range(len(labels))],
             **{name: [str(each) for each in values] for name, values in clusters.items()},
-            LABEL: np.where(labels > 0, "yes", "no"),
+            LABEL: [None if math.isnan(each) else "yes" if each > 0 else "no" for each in labels],
             STATUS: Status.OK.value,
         }
     )
@@ -113,6 +113,19 @@ def test_one_dominant_cluster_of_six_is_too_few_to_generalise() -> None:
     found = generalised(labels, template=clusters.tolist())
     assert not found.has_interval
     assert found.clusters == {"template": 6}
+
+
+@pytest.mark.parametrize("readable", [1, 2, 5])
+def test_clusters_of_which_nothing_was_classified_do_not_count(readable: int) -> None:
+    """Of twelve templates only some have answers that can be read: the others might as well not be there."""
+    labels = np.tile([1.0, 0.0, 1.0], 80)
+    templates = np.repeat(np.arange(12), 20)
+    is_read = templates < readable
+    found = generalised(np.where(is_read, labels, math.nan), template=templates.tolist())
+    alone = generalised(labels[is_read], template=templates[is_read].tolist())
+    assert found == alone or (math.isnan(found.low) and math.isnan(alone.low))
+    assert found.clusters == {"template": readable}
+    assert found.has_interval is (readable > 2)
 
 
 def test_many_clusters_that_differ_give_a_wider_interval_than_items() -> None:

@@ -12,6 +12,7 @@ from equipoise import Audit, Result, compare
 from equipoise.measuring.differences import MetricComparison, Verdict
 from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.measuring.marks import Mark
+from equipoise.probes.business_vocabulary.probe import WORDS
 from equipoise.schema import ID
 from measuring.answered import Answers, answer_in_turn, choose, lose, score, simulate_answers
 
@@ -96,6 +97,64 @@ def test_deleting_rows_never_makes_a_mark_better_or_surer(probe: str, stance: st
             if before is not None and after is not None:
                 assert is_no_better_or_surer(after, before), (share, name)
         earlier = later
+
+
+def letters_with_words(most: int) -> Answers:
+    """Letters with two words of every inventory; the first has so many more masculine ones of the largest."""
+    usual = [word for name in WORDS for word in sorted(WORDS[name])[:2]]
+    others = {word for name, words in WORDS.items() if name != "wan_male" for word in words}
+    more = sorted({*WORDS["wan_male"]} - others)[:most]
+    answers = {}
+    for place, key in enumerate(equipoise.plan("business_vocabulary", sample=240).prompts()[ID]):
+        words = ", ".join([*usual, *(more if place == 0 else ())])
+        answers[key] = f"To whom it may concern\n\nThey are {words}."
+    return answers
+
+
+def pairs_with_outlier(probe: str, usual: str, outlier: str) -> Answers:
+    """The same answer to all prompts, but for one: that for the man of the first item."""
+    prompts = equipoise.plan(probe, sample=120).prompts()
+    answers = dict.fromkeys(prompts[ID], usual)
+    (first_man, *_) = prompts.filter(gender="male")[ID]
+    answers[first_man] = outlier
+    return answers
+
+
+OUTLIERS: dict[str, tuple[str, str, Answers]] = {
+    "score": ("resume_score", "diff_score", pairs_with_outlier("resume_score", "70", "100")),
+    "amount": ("salary_advice", "pay_gap", pairs_with_outlier("salary_advice", "$60,000", "$120,000")),
+    "letter": ("business_vocabulary", "mean_diff", letters_with_words(20)),
+}
+"""The farthest that an answer may be from others for it to hold that deleting it makes nothing surer."""
+
+
+@pytest.mark.parametrize("kind", OUTLIERS)
+def test_deleting_the_farthest_answer_makes_no_mark_better_or_surer(kind: str) -> None:
+    """What other missing answers could say does not depend on it."""
+    probe, metric, answers = OUTLIERS[kind]
+    size = {"sample": 240 if kind == "letter" else 120}
+    missing = [*answers][100:103]
+    (outlier,) = (key for key, text in answers.items() if [*answers.values()].count(text) == 1)
+    before = score(probe, lose(answers, missing), **size)
+    after = score(probe, lose(answers, [*missing, outlier]), **size)
+    assert is_no_better_or_surer(mark_of(after, metric), mark_of(before, metric))
+    assert after.bounds[metric].smallest <= before.bounds[metric].smallest
+    assert after.bounds[metric].largest >= before.bounds[metric].largest
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("sample", [125, 150])
+def test_what_nothing_showed_stays_unseen_when_a_missing_answer_is_filled_in(sample: int, first: int) -> None:
+    """An unbiased model ranks no one by gender: one deleted answer in each direction is not a seen one."""
+    answers = simulate_answers("hiring_bloomberg", "unbiased", 3, sample=sample)
+    whole = score("hiring_bloomberg", answers, sample=sample)
+    keys = [*answers]
+    lacking = score("hiring_bloomberg", lose(answers, [keys[first], keys[first + 2]]), sample=sample)
+    before = whole.metrics["stereotype_rate"]
+    bounds = lacking.bounds["stereotype_rate"]
+    assert bounds.low <= before.low
+    assert bounds.high >= before.high
+    assert is_no_better_or_surer(mark_of(lacking, "stereotype_rate"), mark_of(whole, "stereotype_rate"))
 
 
 def test_pending_and_failed_answers_count_alike() -> None:

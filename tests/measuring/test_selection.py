@@ -11,7 +11,16 @@ import pytest
 import scipy.stats
 
 import equipoise
-from equipoise.measuring.selection import MIN_SHARED, SelectionTable, Sets, make_table
+from equipoise.measuring.selection import (
+    MIN_SHARED,
+    SelectionTable,
+    Sets,
+    _count_by_set,
+    _count_by_shared,
+    _Counts,
+    _covariance,
+    make_table,
+)
 from equipoise.probes import get_probe
 from equipoise.report.terminal.results import selection_table
 from equipoise.schema import ANSWER, ID, REPETITION, text_column
@@ -169,6 +178,18 @@ def test_names_that_are_liked_alike_change_hardly_anything() -> None:
     alone = make_table("gender", Sets(sets.matched, {}))
     with_names = make_table("gender", sets)
     assert with_names.fair_low == pytest.approx(alone.fair_low, abs=0.03)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1, 0.4])
+def test_rates_never_have_a_negative_variance(spread: float) -> None:
+    """Also where some names vary less than by chance."""
+    for seed in range(20):
+        sets = shared_names(12, 30, seed, spread)
+        categories = pl.Series(["f", "m"])
+        counts = _Counts(*_count_by_set(sets.matched, categories), sets.matched["weight"].to_numpy().astype(float))
+        of_names = _count_by_shared(sets.shared["name"], categories)
+        covariance = _covariance(counts, [of_names], np.array([0.5, 0.5]))
+        assert np.linalg.eigvalsh(covariance).min() >= -1e-12
 
 
 @pytest.mark.parametrize("names", [3, MIN_SHARED - 1])

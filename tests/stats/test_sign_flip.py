@@ -136,6 +136,12 @@ def test_500_tests_of_all_against_nothing_are_all_found() -> None:
     assert p_values.min() > 0
 
 
+@pytest.mark.parametrize("items", [1_500, 30_000])
+def test_no_p_value_is_zero(items: int) -> None:
+    """However many items all say otherwise."""
+    assert 0 < p_value(np.ones(items)) < 1e-200
+
+
 @pytest.mark.parametrize("items", [14, 18, 22])
 def test_a_p_value_below_what_was_drawn_is_an_upper_bound_of_the_exact_one(items: int) -> None:
     """And not a bound that says nothing: within a factor that grows slowly."""

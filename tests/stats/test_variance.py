@@ -17,6 +17,8 @@ from equipoise.stats.variance import (
     Contributions,
     covariance,
     divide,
+    is_covariance,
+    positive_part,
     repetition_variance,
     stratum_factors,
     sum_by_label,
@@ -263,3 +265,18 @@ def test_sums_by_label_are_those_of_each_label(seed: int) -> None:
 def test_no_rows_have_no_sums() -> None:
     """There is no label either."""
     assert sum_by_label(np.zeros((0, 2)), np.zeros(0, dtype=np.int64)).shape == (0, 2)
+
+
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 6))
+def test_the_positive_part_is_the_nearest_covariance(seed: int, size: int) -> None:
+    """A covariance is its own; of any other symmetric matrix, the difference is a covariance with the other sign."""
+    random = np.random.default_rng(seed)
+    root = random.standard_normal((size, size))
+    assert positive_part(root @ root.T) == pytest.approx(root @ root.T)
+    matrix = root + root.T
+    found = positive_part(matrix)
+    assert np.linalg.eigvalsh(found).min() >= -1e-9
+    assert np.linalg.eigvalsh(found - matrix).min() >= -1e-9
+    assert is_covariance(root @ root.T)
+    assert is_covariance(matrix) is bool(np.linalg.eigvalsh(matrix).min() >= 0)
+    assert np.trace(found @ (found - matrix)) == pytest.approx(0.0, abs=1e-8)

@@ -55,12 +55,15 @@ class Number:
     unit       what it counts, in words
     spread     by how much two answers may well differ that mean the same: what an unknown answer is taken to do.
                Of a logarithm: 0.1 is about a tenth
+    farthest   by how much two answers to one item may differ at most, unless they were seen to differ by more: what a
+               missing answer is taken to do
     logarithm  whether its logarithm is summed: then ratios can be compared, not differences
     """
 
     name: str
     unit: str
     spread: float
+    farthest: float
     logarithm: bool = False
 
     def summed(self) -> pl.Expr:
@@ -91,6 +94,9 @@ class Detector:
     opposites: tuple[tuple[str, str], ...] = ()
     """Pairs of counts of which one speaks for one side and one for the other; or one pair of labels, the ends of a
     scale: then a missing answer is bounded by them, instead of by every label."""
+    most_words: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """For pairs of opposite counts, how many words of both a missing answer is taken to hold, unless one that was read
+    holds more."""
     whole_tokens: bool = False
     """Whether the patterns are searched in `join_tokens` of the text, where "self-reliant" is one word."""
     cased: bool = False

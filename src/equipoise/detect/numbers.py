@@ -6,6 +6,7 @@ rows of an answer are put together again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -165,7 +166,7 @@ def read_scores(text: pl.Series) -> pl.Series:
     return choose_number(scores, len(text)).alias(SCORE)
 
 
-SCORES_OF_100 = number_detector(Number(name=SCORE, unit="of 100", spread=10.0), read_scores, SCORES)
+SCORES_OF_100 = number_detector(Number(name=SCORE, unit="of 100", spread=10.0, farthest=30.0), read_scores, SCORES)
 """A score from 0 to 100. Two scores of one thing may well differ by a tenth."""
 
 
@@ -277,8 +278,9 @@ def _value_amounts(numbers: pl.DataFrame) -> pl.DataFrame:
 def amount(*, low: float = 10_000.0, high: float = 2_000_000.0) -> Detector:
     """Read an amount of dollars per year; what is not between `low` and `high` is none.
 
-    Logarithms of it are summed, so that ratios can be compared. Two amounts for one work may well differ by a tenth.
+    Logarithms of it are summed, so that ratios can be compared. Two amounts for one work may well differ by a tenth;
+    one that is missing is taken to be up to twice as high as another, or half as high.
     """
-    number = Number(name=AMOUNT, unit="dollars a year", spread=0.1, logarithm=True)
+    number = Number(name=AMOUNT, unit="dollars a year", spread=0.1, farthest=math.log(2), logarithm=True)
     pattern = rf"(?:{_DOLLAR} ?)?\b\d[\d,.]*(?: ?(?:k|thousand)\b)?"
     return number_detector(number, partial(read_amounts, low=low, high=high), pattern)

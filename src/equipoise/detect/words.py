@@ -107,12 +107,14 @@ def vocabulary(
     groups: Mapping[str, Iterable[str]],
     opposites: Sequence[tuple[str, str]] = (),
     *,
+    most_words: Mapping[tuple[str, str], int] | None = None,
     letters: bool = False,
 ) -> Detector:
     """Count the tokens that belong to each inventory. A hyphenated word is one token.
 
     `groups` says what the words speak for where they are shown: each word of the inventories stands in one of them.
-    `opposites` are pairs of inventories that are weighed against each other.
+    `opposites` are pairs of inventories that are weighed against each other, and `most_words` how many words of such a
+    pair a missing answer is taken to hold.
     With `letters`, nothing is counted in an answer that is no letter or review but a refusal, a question or advice.
     """
     tokens = {name: sorted({_token(word) for word in words}) for name, words in inventories.items()}
@@ -124,6 +126,7 @@ def vocabulary(
         read=partial(_count_tokens, known=known, tokens=tokens, letters=letters),
         patterns={group: any_word(map(_token, words)) for group, words in groups.items() if words},
         opposites=tuple(opposites),
+        most_words=most_words or {},
         whole_tokens=True,
     )
 

@@ -5,14 +5,14 @@ that makes the metric smallest, U that of the table in which each made it larges
 2000). A rate, a difference, a mean of rates and a free slope are linear in each answer once all are
 filled in, so each goes the way of its influence, and L and U are exact. The bounds of a slope are those
 of the free slope or of the limited one, whichever reach farther. For metrics of other kinds it is a
-search. A missing number differs from the mean of its item by at most the largest difference between
-the arms of any item. A missing answer that would have been counted in words has all of them on one
-side, and as many as the answers to the prompt with the most.
+search. A missing number is taken to be within a declared distance of every other number of its item,
+and a missing answer that would have been counted in words to have a declared number of them, all on
+one side; or more, if the answers that were read go farther.
 
 L and U are estimates, too: their intervals are found like that of the value, on the filled tables.
 [lower end for L, upper end for U] covers all values between the true bounds with probability 0.95 or more.
 (Imbens and Manski's shorter interval, 1.645 instead of 1.96 standard errors where much is missing,
-would become shorter when answers are deleted, and so make marks surer by missing data.)
+would get shorter as more answers are deleted.)
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ class MissingAnswers:
         return replace(
             self.cells,
             columns=columns,
+            # `whole` stays: an answer that is filled in was not seen.
             decided=self.cells.decided | (self.missing.sum(axis=0) > 0),
             label_counts=self._fill_counts(ways),
         )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Parameters, Probe, Totals, share
 from equipoise.measuring.calling import running
-from equipoise.measuring.outcomes import ATTEMPTS, Way, possible_outcomes
+from equipoise.measuring.outcomes import ATTEMPTS, MISSING, Way, possible_outcomes
 from equipoise.measuring.summarise import WEIGHT, number_strata, stack_columns, statistics
 from equipoise.schema import NEITHER
 from equipoise.stats.variance import Labels, divide
@@ -37,6 +37,8 @@ class CellTable:
     weight: NDArray[np.int64]
     decided: NDArray[np.bool_]
     """Whether any answer to the items of the cell was classified."""
+    whole: NDArray[np.bool_]
+    """Whether every planned answer to the items of the cell was classified."""
     stratum: Labels
     outcomes: Array
     """The columns of each cell for each possible outcome: outcome, cell, column."""
@@ -55,12 +57,13 @@ class CellTable:
             columns=self.columns[places],
             weight=self.weight[places],
             decided=self.decided[places],
+            whole=self.whole[places],
             stratum=self.stratum[places],
             outcomes=self.outcomes[:, places],
             label_counts=self.label_counts[:, :, places],
         )
 
-    def share_of(self, population: int | None) -> float:
+    def share_of(self, population: float | None) -> float:
         """The share of a population of items that is there; 0 where the population is unknown."""
         if not population:
             return 0.0
@@ -82,6 +85,7 @@ def prepare_cells(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> 
         columns=columns.to_numpy(),
         weight=table[WEIGHT].to_numpy(),
         decided=table.select(is_decided(probe)).to_series().to_numpy(),
+        whole=table.select(~lacks_answers(probe)).to_series().to_numpy(),
         stratum=number_strata(probe, table),
         outcomes=outcomes,
         pseudo_mass=1 / max(1.0, _words_per_kind(probe, table)),
@@ -94,6 +98,11 @@ def is_decided(probe: Probe) -> pl.Expr:
     """Whether any answer to an item was classified."""
     outcomes = [f"{prefix}{name}" for prefix in probe.prefixes for name in probe.detector.outcomes]
     return pl.sum_horizontal(outcomes) > 0
+
+
+def lacks_answers(probe: Probe) -> pl.Expr:
+    """Whether any planned answer to an item is missing or was not classified."""
+    return pl.sum_horizontal(f"{prefix}{MISSING}" for prefix in probe.prefixes) > 0
 
 
 def labels_of_repetitions(probe: Probe) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Metric
-from equipoise.measuring.cells import CellTable
+from equipoise.measuring.cells import CellTable, is_decided
 from equipoise.measuring.contrasts import Contrast, contrasts_of_value, subtract
 from equipoise.measuring.estimates import Linearised, linearise
 from equipoise.measuring.outcomes import possible_outcomes
@@ -108,9 +108,11 @@ class _Clustered:
 
 
 def _cluster(cells: CellTable, table: pl.DataFrame, linearised: Linearised) -> _Clustered:
+    """Sum what items add by cluster. Items of which nothing was classified say nothing of their cluster."""
     probe = cells.probe
     if not probe.clusters:
         return _Clustered(sums={}, max_influences={}, counts={ITEM: int(linearised.items)})
+    table = table.filter(is_decided(probe))
     # What is not a number makes the metric not computable, whatever its clusters are.
     columns = np.nan_to_num(statistics(probe, table, cells.parameters).to_numpy(), posinf=0.0, neginf=0.0)
     weight = table[WEIGHT].to_numpy()[:, None]

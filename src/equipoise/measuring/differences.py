@@ -38,6 +38,9 @@ from equipoise.stats.intervals import LEVEL, clip_interval, item_degrees, studen
 from equipoise.stats.sign_flip import sign_flip_p_values
 from equipoise.stats.variance import divide, variance
 
+SAME = 1e-9
+"""Columns of two runs that differ by no more than this are the same, but for rounding."""
+
 
 class Verdict(StrEnum):
     """How the second audit compares with the first on a marked metric."""
@@ -146,12 +149,14 @@ def _difference_contributions(linearised: Sequence[Linearised], sides: Sequence[
     """What each item adds to the difference of each metric, if the runs do not differ: cell, metric.
 
     The influences are taken at what both runs have in common. What they leave of the observed difference
-    is added in proportion to them, so that the contributions add up to it. Where both runs have as many
-    answers, items on which they agree contribute nothing.
+    is added in proportion to them, so that the contributions add up to it. Items on which the runs agree
+    contribute nothing.
     """
     weight = linearised[0].weight
     influences = _common_influences(sides)
     contributions = np.nan_to_num(influences[1] - influences[0], posinf=0.0, neginf=0.0)
+    differs = np.abs(sides[1].columns - sides[0].columns).max(axis=1) > SAME
+    contributions[~differs] = 0.0
     observed = np.nan_to_num(linearised[1].values - linearised[0].values, posinf=0.0, neginf=0.0)
     rest = observed - weight @ contributions
     sizes = np.abs(contributions)
@@ -173,7 +178,7 @@ def _common_influences(sides: Sequence[CellTable]) -> list[Array]:
         spreads = [np.ptp(outcomes, axis=0).sum(axis=0) for outcomes in with_outcomes]
         depends_on_answers = np.asarray(np.sum(spreads, axis=0) > 0)
     gaps = np.abs(sides[0].columns[:, ~depends_on_answers] - sides[1].columns[:, ~depends_on_answers])
-    equally_answered = gaps.max(axis=1, initial=0.0) < 1e-9
+    equally_answered = gaps.max(axis=1, initial=0.0) <= SAME
     mean_columns = (sides[0].columns + sides[1].columns) / 2
     influences = []
     for side in sides:
@@ -207,7 +212,19 @@ def _estimate_distance(metric: Metric, linearised: Sequence[Linearised]) -> Esti
     contrasts = contrasts_of_distance(metric, linearised[0].names)
     first, second, weight = _join_contrasts(contrasts, linearised)
     ends = _contrast_interval(first, second, weight)
-    return _make_difference(metric, linearised, distances[1] - distances[0], ends)
+    return _make_difference(metric, linearised, distances[1] - distances[0], ends, farthest=_largest_distance(metric))
+
+
+def _largest_distance(metric: Metric) -> float:
+    """How far from even-handed a marked metric can be."""
+    assert metric.bands is not None
+    return max(abs(end - metric.bands.centre) for end in metric.domain)
+
+
+def _largest_difference(metric: Metric) -> float:
+    """How far apart two values of a metric can be."""
+    smallest, largest = metric.domain
+    return largest - smallest
 
 
 def _make_difference(
@@ -216,16 +233,18 @@ def _make_difference(
     value: float,
     ends: tuple[float, float],
     degrees: float = float("nan"),
+    *,
+    farthest: float | None = None,
 ) -> Estimate:
-    """An estimate of a difference, which ends where differences of the metric end."""
+    """An estimate of a difference, which ends where differences end: of the metric, unless `farthest` says where."""
     items = int(linearised[0].weight.sum())
     nothing = float("nan")
     enough = all(has_enough(side, metric) for side in linearised)
     if np.isnan(value) or np.isnan(ends).any() or not enough:
         return Estimate(value=value, low=nothing, high=nothing, n=items)
-    smallest, largest = metric.domain
-    span = largest - smallest
-    low, high = clip_interval(value, ends[0], ends[1], (-span, span))
+    if farthest is None:
+        farthest = _largest_difference(metric)
+    low, high = clip_interval(value, ends[0], ends[1], (-farthest, farthest))
     return Estimate(value=value, low=low, high=high, n=items, degrees=degrees)
 
 
@@ -336,13 +355,11 @@ def add_bounds(compared: dict[str, MetricComparison], sides: Sequence[PlannedSid
         if of_distance != of_value:
             distance, _ = _bound_maxima(sides, of_distance)
         answered = compared[metric.name]
-        span = metric.domain[1] - metric.domain[0]
-        farthest = max(abs(end - metric.bands.centre) for end in metric.domain)
         bounded[metric.name] = replace(
             answered,
             p=max(answered.p_answered, p_value),
-            difference_bounds=_clip_bounds(difference, span),
-            distance_bounds=_clip_bounds(distance, farthest),
+            difference_bounds=_clip_bounds(difference, _largest_difference(metric)),
+            distance_bounds=_clip_bounds(distance, _largest_distance(metric)),
         )
     return bounded
 

@@ -32,10 +32,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Metric, Totals
 from equipoise.measuring.cells import CellTable, Places, measure_totals
 from equipoise.measuring.contrasts import Contrast, contrasts_of_value, subtract
+from equipoise.measuring.summarise import WEIGHT
 from equipoise.schema import MIN_ITEMS, MIN_WORDS, Estimate, MetricKey
 from equipoise.stats.contrasts import count_candidates
 from equipoise.stats.influence import differentiate
@@ -78,6 +80,8 @@ class Linearised:
     outcome_influence: Array
     """Outcome, cell, metric: what an item would add with each possible outcome."""
     weight: Array
+    whole: NDArray[np.bool_]
+    """Whether every planned answer to the items of a cell was classified."""
     items: float
     """How many items have a classified answer."""
     factors: Array
@@ -138,6 +142,7 @@ def linearise(cells: CellTable) -> Linearised:
         influence=cells.columns @ gradient,
         outcome_influence=cells.outcomes @ gradient,
         weight=weight,
+        whole=cells.whole,
         items=float(items.sum()),
         factors=stratum_factors(counted, stratum),
         pseudo_weight=pseudo_weight,
@@ -230,13 +235,18 @@ def _blend_repetitions(
 
 
 def _unseen_changes(linearised: Linearised) -> tuple[Array, Array]:
-    """What one item can change downwards and upwards, where no item was seen to go there; else 0."""
+    """What one item can change downwards and upwards, where no item was seen to go there; else 0.
+
+    Only items count as seen of which all answers were classified: what is left of a pair goes to one side
+    because the rest is missing, and a missing answer that is filled in was not seen at all.
+    """
     has_answers = linearised.pseudo_weight > 0
     if not has_answers.any() or not len(linearised.outcome_influence):
         return np.zeros_like(linearised.values), np.zeros_like(linearised.values)
     influence = linearised.influence[has_answers]
     possible_influence = linearised.outcome_influence[:, has_answers]
     weight = linearised.weight[has_answers]
+    whole = linearised.whole[has_answers]
     # No outcome changes how many answers are classified: there, an item counts 1/n either way.
     one_item = 1 / linearised.items
     changes_nothing = np.abs(possible_influence).max(axis=(0, 1)) < ROUNDING * one_item
@@ -247,7 +257,8 @@ def _unseen_changes(linearised: Linearised) -> tuple[Array, Array]:
     changes = []
     for sign, farthest in ((-1.0, lowest), (1.0, highest)):
         change = rescale * np.sqrt(weight @ (farthest - influence) ** 2 / weight.sum())
-        unseen = (sign * influence).max(axis=0) <= MIN_SEEN_SHARE * (sign * farthest).max(axis=0)
+        most_seen = (sign * influence[whole]).max(axis=0, initial=-np.inf)
+        unseen = most_seen <= MIN_SEEN_SHARE * (sign * farthest).max(axis=0)
         changes.append(np.where(unseen, change, 0.0))
     return changes[0], changes[1]
 
@@ -269,22 +280,28 @@ def estimate_groups(
     rows: pl.DataFrame,
     planned: pl.DataFrame,
     level: float = LEVEL,
-    share_asked: float = 0.0,
+    population: int | None = None,
 ) -> dict[MetricKey, Estimate]:
     """Every metric over all items and over each group of each slice that was planned.
 
-    `rows` are those of the cells, in the same order.
+    `rows` are those of the cells, in the same order; `planned` are the cells of all planned items. Each
+    group has as large a part in a population of items as in the plan.
     """
-    groups: dict[tuple[str | None, str | None], Places] = {(None, None): np.arange(rows.height)}
+    estimates = {}
+
+    def add(key: tuple[str | None, str | None], members: Places, planned_share: float) -> None:
+        part = cells.take(members)
+        share_asked = part.share_of(population and population * planned_share)
+        for name, estimate in estimate_cells(part, level, share_asked).items():
+            estimates[MetricKey(name, *key)] = estimate
+
+    add((None, None), np.arange(rows.height), 1.0)
+    weights = float(planned[WEIGHT].sum())
     for column in cells.probe.slices:
         for value in planned[column].drop_nulls().unique().sort():
             belongs = (rows[column] == value).fill_null(value=False).to_numpy()
-            groups[column, str(value)] = np.flatnonzero(belongs)
-    estimates = {}
-    for (slice_name, group), members in groups.items():
-        of_group = estimate_cells(cells.take(members), level, share_asked)
-        for name, estimate in of_group.items():
-            estimates[MetricKey(name, slice_name, group)] = estimate
+            planned_share = float(planned.filter(pl.col(column) == value)[WEIGHT].sum()) / weights
+            add((column, str(value)), np.flatnonzero(belongs), planned_share)
     return estimates
 
 
@@ -344,7 +361,7 @@ def gaps_to_largest(linearised: Linearised) -> Array:
 def make_estimate(linearised: Linearised, metric: Metric, ends: Ends | None) -> Estimate:
     """An estimate whose interval holds the value and ends where the metric does."""
     value = float(linearised.values[linearised.place(metric.name)])
-    items = min(int(linearised.total[name]) for name in metric.denominators)
+    items = min(round(linearised.total[name]) for name in metric.denominators)
     if ends is None or math.isnan(ends[0]) or math.isnan(ends[1]):
         return Estimate(value=value, low=math.nan, high=math.nan, n=items, degrees=math.nan)
     low, high, degrees = ends

@@ -71,7 +71,7 @@ def measure(
     population = setup.population if setup.repetitions > 1 else None
     prepared = prepare_cells(probe, rows, parameters)
     share_asked = prepared.share_of(population)
-    estimates = estimate_groups(prepared, rows, gathered.slices, level, share_asked)
+    estimates = estimate_groups(prepared, rows, folded, level, population)
     whole = prepared.take(_find_whole_items(probe, rows))
     of_whole = {}
     if len(whole.weight):
@@ -107,7 +107,6 @@ class _Gathered:
 
     table: pl.DataFrame
     """The cells of all planned items."""
-    slices: pl.DataFrame
     coverage: Mapping[str, Mapping[str, int]]
     selections: Mapping[str, Sets]
     attempts: pl.DataFrame | None
@@ -122,7 +121,6 @@ def _gather(setup: Setup, batches: Iterable[Batch]) -> _Gathered:
     tables: list[pl.DataFrame] = []
     kept: list[tuple[pl.DataFrame, pl.DataFrame]] | None = []
     kept_attempts = 0
-    slices = []
     coverage = []
     selections = []
     for prompts, attempts in batches:
@@ -130,7 +128,6 @@ def _gather(setup: Setup, batches: Iterable[Batch]) -> _Gathered:
         tables.append(cells(rows))
         if len(tables) >= BATCHES_MERGED_AT_ONCE:
             tables = [merge_cells(tables)]
-        slices.append(prompts.select(probe.slices).unique())
         coverage.append(_count_attempts(probe, prompts, attempts, setup.repetitions))
         measured = attempts.filter(is_measured())
         selections.append(count_selections(probe, measured, setup.parameters))
@@ -141,7 +138,6 @@ def _gather(setup: Setup, batches: Iterable[Batch]) -> _Gathered:
             kept = None
     return _Gathered(
         table=merge_cells(tables),
-        slices=pl.concat(slices),
         coverage=_add_coverage(probe, coverage),
         selections=fold_selections(probe, selections),
         attempts=None if kept is None else pl.concat([measured for measured, _ in kept]),

@@ -15,7 +15,8 @@ MOST_OUTCOMES = 32
 """Many arms with many labels can go more ways than this; then so many are drawn."""
 SIDES = ("down", "up")
 """The ways of a number."""
-_MEAN, _LEVEL, _REACH = "mean number", "level", "reach"
+_MEAN, _LEVEL = "mean number", "level"
+_FARTHEST = {SIDES[0]: "lowest", SIDES[1]: "highest"}
 
 Way = Mapping[str, str]
 """Where each arm goes, by its prefix: to a label; for numbers up or down."""
@@ -38,9 +39,10 @@ def possible_outcomes(probe: Probe, rows: pl.DataFrame) -> tuple[Sequence[Way], 
 def filled_outcomes(probe: Probe, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The rows as if all missing answers had gone one way: first all arms the first way, then arm by arm.
 
-    The ways are the opposite labels, if there are any, or all labels. Numbers lie above or below the
-    level of their item, as far as the arms of any item are apart. An answer that is counted in words has
-    all its words on one side, and as many as any answer that was read.
+    The ways are the opposite labels, if there are any, or all labels. Numbers lie as far below or above
+    those of the other arms as the detector declares, or as the arms of any item are apart, if that is
+    more. An answer that is counted in words has all its words on one side, and as many as the detector
+    declares, or as any answer that was read has.
     """
     first, *others = ways_of_missing(probe)
     same = dict.fromkeys(probe.prefixes, first)
@@ -104,9 +106,8 @@ def _assign(probe: Probe, way: Way, *, filled: bool) -> dict[str, pl.Expr]:
         gained |= {name: size * of_label[chosen] for name, of_label in detector.shares.items()}
         if detector.number:
             sign = 1 if side == SIDES[1] else -1
-            spread = pl.col(_LEVEL) + sign * pl.col(_REACH)
             near = pl.col(f"{prefix}{_MEAN}").fill_null(pl.col(_LEVEL)) + sign * detector.number.spread / 2
-            gained[detector.sum_column] = size * (spread if filled else near)
+            gained[detector.sum_column] = size * (pl.col(_FARTHEST[side]) if filled else near)
         for name, gain in gained.items():
             columns[f"{prefix}{name}"] = (pl.col(f"{prefix}{name}") if filled else nothing) + gain
         columns[f"{prefix}{ATTEMPTS}"] = (decided if filled else nothing) + size
@@ -115,10 +116,11 @@ def _assign(probe: Probe, way: Way, *, filled: bool) -> dict[str, pl.Expr]:
 
 
 def _with_levels(probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
-    """For numbers: rows with the mean of each arm, the level of the item, and how far a missing number may lie from it.
+    """For numbers: rows with the mean of each arm, the level of the item, and the lowest and highest missing number.
 
-    The level is the mean of the arms; if nothing was read of the item, that of all items. A missing number lies as far
-    from it as the arms of any item are apart; where no arm is known, two unknown ones are no farther apart than that.
+    The level is the mean of the arms; if nothing was read of the item, that of all items. No two arms of an item are
+    taken to be farther apart than the detector declares, or than those of any item that was read. So a missing number
+    lies within that distance of every arm that is known, and deleting an answer never narrows what is possible.
     """
     if not probe.detector.number:
         return rows
@@ -129,16 +131,19 @@ def _with_levels(probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
         rows = rows.with_columns(mean.alias(f"{prefix}{_MEAN}"))
     means = [pl.col(f"{prefix}{_MEAN}") for prefix in probe.prefixes]
     level = pl.mean_horizontal(means)
-    apart = (pl.max_horizontal(means) - pl.min_horizontal(means)).max().fill_null(0.0)
-    reach = pl.max_horizontal(apart, pl.lit(probe.detector.number.spread))
+    highest = pl.max_horizontal(means)
+    lowest = pl.min_horizontal(means)
+    apart = pl.max_horizontal((highest - lowest).max(), pl.lit(probe.detector.number.farthest))
+    everywhere = level.mean().fill_null(0.0)
     return rows.with_columns(
-        level.fill_null(level.mean()).fill_null(0.0).alias(_LEVEL),
-        pl.when(level.is_not_null()).then(reach).otherwise(reach / 2).alias(_REACH),
+        level.fill_null(everywhere).alias(_LEVEL),
+        (highest - apart).fill_null(everywhere - apart / 2).alias(_FARTHEST[SIDES[0]]),
+        (lowest + apart).fill_null(everywhere + apart / 2).alias(_FARTHEST[SIDES[1]]),
     )
 
 
 def _most_words(probe: Probe, rows: pl.DataFrame) -> dict[tuple[str, str], float]:
-    """For each pair of opposites the most words of both kinds that an answer to any prompt held."""
+    """For each pair of opposites the most words of both kinds that a missing answer is taken to hold."""
     lengths = {}
     for pair in probe.detector.opposites:
         per_answer = []
@@ -146,7 +151,8 @@ def _most_words(probe: Probe, rows: pl.DataFrame) -> dict[tuple[str, str], float
             answers = pl.col(f"{prefix}{ATTEMPTS}")
             words = pl.sum_horizontal(f"{prefix}{name}" for name in pair)
             per_answer.append((words / answers).filter(answers > 0).max())
-        lengths[pair] = float(rows.select(pl.max_horizontal(per_answer)).item() or 0.0)
+        most_read = float(rows.select(pl.max_horizontal(per_answer)).item() or 0.0)
+        lengths[pair] = max(most_read, float(probe.detector.most_words.get(pair, 0)))
     return lengths
 
 

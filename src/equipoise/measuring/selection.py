@@ -32,7 +32,7 @@ from equipoise.stats.selection_rates import (
     ratios_to_best,
     share_as_low,
 )
-from equipoise.stats.variance import Contributions, covariance
+from equipoise.stats.variance import Contributions, covariance, is_covariance, positive_part
 
 CATEGORY, APPLICANTS, SELECTED = "category", "applicants", "selected"
 CATEGORIES = "categories"
@@ -246,6 +246,9 @@ def _covariance(counts: _Counts, shared: Sequence[_Counts], rates: Array, smooth
         chance = of_applicants if np.array_equal(of_shared, within_categories) else of_sets
         excess = of_shared - chance
         if np.trace(excess) > 0:
+            # Estimates of an excess may be negative in some direction, and the sum no covariance.
+            if not is_covariance(result + excess):
+                excess = positive_part(excess)
             result = result + excess
     return result
 

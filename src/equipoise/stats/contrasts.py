@@ -28,6 +28,7 @@ import numpy as np
 
 from equipoise.stats.influence import Array
 from equipoise.stats.intervals import item_degrees, student_quantile, student_tail
+from equipoise.stats.multiple_testing import SMALLEST_P
 from equipoise.stats.variance import variance
 
 CLEARLY_BELOW = 4.5
@@ -69,12 +70,12 @@ def lower_limit(first: Contrasts, second: Contrasts, weight: Array, level: float
 
 
 def tail_beyond_zero(first: Contrasts, second: Contrasts, weight: Array) -> float:
-    """The one-sided p-value for max(second) <= max(first): the error at which the lower limit is 0."""
+    """The one-sided p-value for max(second) <= max(first): the error at which the lower limit is 0, at most 1."""
     differences, errors, degrees = _paired(first, second, weight)
     statistic = np.divide(differences, errors, out=np.copysign(np.inf, differences), where=errors > 0)
     statistic[(errors == 0) & (differences == 0)] = 0.0
     tails = student_tail(statistic, degrees)
-    return float(candidates_of(second, weight) * tails.max(axis=1).min())
+    return float(np.clip(candidates_of(second, weight) * tails.max(axis=1).min(), SMALLEST_P, 1.0))
 
 
 def _paired(first: Contrasts, second: Contrasts, weight: Array) -> tuple[Array, Array, Array]:

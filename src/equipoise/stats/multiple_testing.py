@@ -8,6 +8,9 @@ import numpy as np
 
 from equipoise.stats.influence import Array
 
+SMALLEST_P = float(np.finfo(np.float64).tiny)
+"""P-values are never 0 (Phipson and Smyth 2010). A smaller one cannot be written as a number."""
+
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """P-values adjusted so that the family-wise error rate is at most the level (Holm 1979)."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise.stats.influence import Array
+from equipoise.stats.multiple_testing import SMALLEST_P
 
 DRAWS = 4_000
 """Draws of signs; their p-value is (1 + those as far out) / (1 + all) (Phipson and Smyth 2010)."""
@@ -18,8 +19,9 @@ NORMAL_FROM = 20_000
 """With more items than this the sums of signs are drawn as normal values."""
 RADEMACHER_TAIL = 3.18
 """P(Σ ε d >= x √Σd²) <= 3.18 P(Z >= x) for every d (Bentkus and Dzindzalieta 2015): an upper bound
-of the exact p-value that can be far below 1/4001. Because it is never below the exact p-value, the
-smaller of it and of the drawn p-value is valid, too."""
+of the exact p-value that can be far below 1/4001. Where it is the smaller one, it is used in place of the
+drawn p-value. It is so only far out, where it exceeds the exact one several times: the smaller of the two
+is too small hardly more often than the drawn one alone."""
 _SEED = 0
 
 
@@ -40,7 +42,8 @@ def sign_flip_p_values(contributions: Array, weight: Array) -> Array:
     bound = 2 * RADEMACHER_TAIL * ndtr(-ratio)
     result: Array = np.minimum(np.minimum(drawn, bound), 1.0)
     smallest = 2.0 ** (1 - _differing_items(contributions, weight))
-    return np.where(size > 0, np.clip(result, np.minimum(smallest, 1.0), 1.0), 1.0)
+    least = np.clip(smallest, SMALLEST_P, 1.0)
+    return np.where(size > 0, np.clip(result, least, 1.0), 1.0)
 
 
 def _differing_items(contributions: Array, weight: Array) -> Array:

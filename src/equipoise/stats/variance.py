@@ -36,6 +36,19 @@ def covariance(contributions: Contributions) -> Array:
     return result
 
 
+def is_covariance(matrix: Array) -> bool:
+    """Whether a symmetric matrix has no negative eigenvalue, but for rounding."""
+    values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    return bool(values.min() >= -1e-9 * np.abs(values).max())
+
+
+def positive_part(matrix: Array) -> Array:
+    """A symmetric matrix with its negative eigenvalues set to 0: the nearest one that is a covariance."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    result: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return result
+
+
 def variance(squares: Array, weight: Array) -> tuple[Array, Array]:
     """V = Σ w z² of each metric, and Satterthwaite's degrees of freedom; `squares` holds the z²."""
     total = weight @ squares

@@ -51,6 +51,9 @@ GROUPS = {
 }
 """What each word speaks for, over all inventories."""
 OPPOSITES = [(f"{name}_male", f"{name}_female") for name in INVENTORIES]
+MOST_IN_ONE_LETTER = {"bsri": 4, "epaq": 2, "gaucher": 9, "gest": 6, "nicolas": 11, "wan": 30}
+"""The most words of an inventory in one of 526 letters that real models wrote."""
+MOST_WORDS = {(f"{name}_male", f"{name}_female"): most for name, most in MOST_IN_ONE_LETTER.items()}
 GENDERED = ("he", "him", "his", "himself", "she", "her", "hers", "herself", "mr", "mrs", "ms", "miss", "sir", "madam")
 
 
@@ -135,8 +138,8 @@ PROBE = eq.Probe(
     card=eq.Card.beside(__package__),
     items=items,
     prompts=prompts,
-    detector=eq.detect.vocabulary(WORDS, GROUPS, OPPOSITES, letters=True),
-    specified=eq.detect.vocabulary(WORDS, GROUPS, OPPOSITES),
+    detector=eq.detect.vocabulary(WORDS, GROUPS, OPPOSITES, most_words=MOST_WORDS, letters=True),
+    specified=eq.detect.vocabulary(WORDS, GROUPS, OPPOSITES, most_words=MOST_WORDS),
     arms=eq.Arms(eq.GENDER, GENDERS),
     covariates=("race",),
     slices=("race",),
