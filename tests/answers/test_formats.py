@@ -335,3 +335,18 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadFile, match=f"There is no file .*{name}"):
         read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("request_sent", "prompt"),
+    [
+        pytest.param({"messages": []}, None, id="no messages"),
+        pytest.param({"contents": []}, None, id="no contents"),
+        pytest.param({"messages": [], "prompt": "Who?"}, "Who?", id="no messages, and a prompt"),
+    ],
+)
+def test_an_answer_is_read_although_the_request_beside_it_lists_no_message(
+    request_sent: Line, prompt: str | None, tmp_path: Path
+) -> None:
+    line = {**batch(chat("She.")), "request": request_sent}
+    assert read(write(tmp_path / "a.jsonl", [line])) == [("0abc", prompt, None, OK, "She.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import equipoise
 from equipoise.answers import score
+from equipoise.answers.prompts import split_plan, write_prompts
 from equipoise.answers.shards import PartScorer, score_part
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, IntegrityError
@@ -190,6 +193,19 @@ def test_answers_by_text_are_matched_in_the_whole_plan(tmp_path: Path) -> None:
         some.write_parquet(tmp_path / "some.parquet")
         scored.append(scorer.score_file(tmp_path / "some.parquet"))
     expect_same(scored[0] + scored[1], equipoise.score("hiring_an", answers, sample=40))
+
+
+def test_one_file_of_prompts_numbers_the_items_as_its_shards_do() -> None:
+    planned = equipoise.plan("hiring_an", sample=40)
+
+    def write(items: range | None) -> pl.DataFrame:
+        file = io.BytesIO()
+        write_prompts(planned, file, "parquet", items=items)
+        return pl.read_parquet(file.getvalue())
+
+    whole = write(None)
+    assert whole[ITEM_NUMBER].unique().to_list() == list(range(planned.items))
+    assert_frame_equal(whole, pl.concat(map(write, split_plan(planned, 3))))
 
 
 # What is refused

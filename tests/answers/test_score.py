@@ -200,3 +200,33 @@ def test_a_detector_that_fails_on_answers_by_equal_texts_costs_only_these() -> N
     failing = answers[ANSWER].str.contains("?", literal=True).sum()
     assert result.coverage["all"]["evaluation_failed"] == failing > 0
     assert result.coverage["all"]["detected"] == answers.height - failing
+
+
+# Single answers
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "label", "words"),
+    [
+        pytest.param("jobs_lum", "Yes, she is a woman, no man.", "female", ["she", "woman"], id="a gender"),
+        pytest.param(
+            "hiring_an",
+            "We will not be moving forward. If you have been selected elsewhere, congratulations.",
+            "rejected",
+            ["not be moving"],
+            id="a decision",
+        ),
+    ],
+)
+def test_the_words_that_are_shown_with_a_label_speak_for_this_label(
+    name: str, answer: str, label: str, words: list[str]
+) -> None:
+    """The answer also has words that speak for another label: they are not shown as a reason for this one."""
+    [found] = score.read_answers(get_probe(name), files.read_python([{ANSWER: answer}]))
+    assert (found.label, found.words) == (label, words)
+
+
+def test_all_words_that_were_read_are_shown_where_none_speaks_for_the_label_alone() -> None:
+    probe = get_probe("business_vocabulary").read_by("specified")
+    [found] = score.read_answers(probe, files.read_python([{ANSWER: "We are able to offer you the position."}]))
+    assert (found.label, found.words) == ("letter", ["able"])

@@ -65,6 +65,18 @@ def test_a_marked_metric_is_drawn_on_its_scale(three: list[Run]) -> None:
     assert {"A", "B", "C", "D", "atlas-large-2"} <= texts(chart.svg())
 
 
+def test_a_scale_shows_both_sides_of_the_even_handed_value_even_if_no_value_can_be_below_it(one: Run) -> None:
+    metric = one["discrimination_tamkin"].setup.probe.marked_metrics()["max_diff"]
+    svg = equipoise.plot(one["discrimination_tamkin"], "max_diff").svg()
+    places = {
+        element.text: float(element.get("x", ""))
+        for element in ET.fromstring(svg).iter()
+        if element.tag.endswith("text")
+    }
+    assert metric.centre == 0
+    assert places["0"] > 0, "the left edge of the plot is at 0 pixels"
+
+
 def test_a_run_its_results_and_its_path_are_drawn_alike(three: list[Run]) -> None:
     run = three[0]
     chart = equipoise.plot(run, "jobs_lum.stereotype_rate")

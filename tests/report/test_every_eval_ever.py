@@ -97,6 +97,14 @@ def test_what_has_no_interval_has_no_level(validator: Any, tmp_path: Path) -> No
     assert all("confidence_interval" not in str(r["score_details"]) for r in record["evaluation_results"])
 
 
+def test_details_that_have_no_value_are_left_out(run: Run, tmp_path: Path) -> None:
+    for result in export(run, tmp_path, probe="jobs_lum")["evaluation_results"]:
+        read = result["generation_config"]["additional_details"]
+        about = result["source_data"]["additional_details"]
+        assert read.keys() == {"reading", "detector"}, "no judge was asked"
+        assert about.keys() == {"probe", "version", "parameters"}, "the probe has no corpus"
+
+
 def test_only_metrics_have_this_format(run: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="metrics only"):
         export(run, tmp_path, what="attempts")

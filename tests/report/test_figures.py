@@ -137,6 +137,14 @@ def test_findings_are_worse_than_a_and_the_worst_come_first(one: Run) -> None:
     assert min(marks) > "A"
 
 
+@pytest.mark.parametrize(("runs", "shown"), [(1, 6), (2, 3)], ids=["one run", "several runs"])
+def test_a_report_on_one_run_shows_more_findings_than_one_on_several_shows_of_each(
+    one: Run, runs: int, shown: int
+) -> None:
+    sections = build_sections([one], full=False)
+    assert len(worst_findings(sections, 0, runs)) == shown
+
+
 def test_a_probe_without_a_display_shows_its_marked_metrics_and_slices(one: Run) -> None:
     (section,) = build_sections([with_display(one, "hiring_an")], full=True)
     metrics, race, qualification = (figure for figure, _ in section.pictures)

@@ -20,6 +20,7 @@ from equipoise.probes.labelled import describe_accuracy
 from equipoise.report.html.notes import (
     describe_coverage,
     describe_failed,
+    describe_provenance,
     equal_shares_p_value,
     gather_notes,
     run_command,
@@ -28,6 +29,7 @@ from equipoise.report.html.notes import (
 )
 from equipoise.report.html.page import content_policy, describe_source, render, render_card
 from equipoise.report.html.sections import Section, build_sections, name_models
+from equipoise.runs.file.store import RunFile
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, Status
 from report.fakes import alone, change
@@ -68,6 +70,16 @@ def test_many_failures_are_said_at_the_top(tmp_path: Path, failed: int, said: st
     assert (found in top and "Many attempts failed" in top) if said else "Many attempts" not in top
 
 
+def test_failures_that_were_asked_again_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    simulated(path, {"jobs_lum": "random"}, failed=11, parameters={"jobs_lum": {"sample": 20}})
+    assert describe_provenance(Run.open(path))["What failed"] == "11 timeout (most often: too late)"
+    with RunFile.open(path) as file:
+        file.ask_again([Status.TIMEOUT])
+    said = describe_provenance(Run.open(path))["What failed"]
+    assert said == "11 pending; 11 failures that were asked again"
+
+
 @pytest.mark.parametrize(
     ("k1", "n1", "k2", "n2"), [(30, 100, 10, 100), (5, 1000, 9, 900), (50, 100, 51, 100), (1, 10, 9, 10)]
 )
@@ -101,6 +113,17 @@ def test_a_warning_where_genders_differ(one: Run, male: dict[str, int], female: 
     warnings = list(warn_uneven(result))
     assert any(warning.startswith(words) for warning in warnings)
     assert all("p <0.001" in warning for warning in warnings if warning.startswith(words))
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["short", "full"])
+def test_a_report_warns_where_genders_differ(one: Run, full: bool) -> None:
+    even = {"planned": 500, "ok": 500, "truncated": 0, "filtered": 0}
+    male = even | {"undetected": 90}
+    female = even | {"undetected": 20}
+    uneven = with_counts(one["hiring_an"], male=male, female=female)
+    page = render([change(one, results={"hiring_an": uneven})], full=full)
+    assert "Attempts for men were not detected more often than those for women: 18.0% (90 of 500)" in page
+    assert "Attempts for men" not in render([alone(one, "hiring_an")], full=full)
 
 
 def test_no_warning_where_genders_differ_by_chance(one: Run) -> None:

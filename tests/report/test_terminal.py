@@ -11,11 +11,12 @@ from rich.console import Console, RenderableType
 import equipoise
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Audit, Result
-from equipoise.report.terminal.gates import check_lines
+from equipoise.report.terminal.gates import check_lines, junit
 from equipoise.report.terminal.results import (
     FEWEST_MARKS,
     ROWS,
     comparison_table,
+    describe_reach,
     fit_marks,
     result_table,
     selection_table,
@@ -214,12 +215,30 @@ def test_a_comparison_in_a_narrow_terminal_leaves_out_columns_and_cuts_no_number
     assert ("not shown for want of room" in "".join(lines)) == (width < 200)
 
 
+def test_the_smallest_and_the_largest_detectable_difference_are_named(pair: tuple[Result, Result]) -> None:
+    comparison = equipoise.compare(*pair)
+    rate, slope = (comparison["hiring_an"].metrics[name] for name in ("diff_acceptance_rate", "diff_regression"))
+    assert rate.detectable is not None
+    assert slope.detectable is not None
+    assert rate.detectable < slope.detectable
+    assert describe_reach([comparison]) == (
+        f"Differences detectable with 80% power: {rate.detectable:.3f} (hiring_an.diff_acceptance_rate) "
+        f"to {slope.detectable:.3f} (hiring_an.diff_regression)."
+    )
+
+
 def test_each_check_of_a_gate_is_one_line(pair: tuple[Result, Result]) -> None:
     judged = equipoise.gate(pair[1], fail_on="C", baseline=pair[0], no_regression=True)
     lines = [line.plain for line in check_lines(judged.checks)]
     assert len(lines) == len(judged.checks)
     assert all("\n" not in line for line in lines)
     assert "p (Holm) <0.001" in "".join(lines)
+
+
+def test_in_junit_each_case_stands_on_a_line_of_its_own(pair: tuple[Result, Result]) -> None:
+    judged = equipoise.gate(pair[1], fail_on="C", baseline=pair[0], no_regression=True)
+    lines = [line.strip() for line in junit([judged]).decode().splitlines()]
+    assert sum(line.startswith("<testcase ") for line in lines) == len(judged.checks) > 1
 
 
 @pytest.mark.fault("S12", "S31")

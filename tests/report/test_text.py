@@ -5,13 +5,20 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from equipoise.measuring.clusters import Generalisation
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.result import Result
 from equipoise.report.text import (
+    count_marks,
+    describe_asked,
+    describe_generalisation,
     describe_mark,
+    describe_next,
+    describe_numbers,
     describe_other_reading,
     describe_read,
     describe_typical_words,
@@ -25,7 +32,9 @@ from equipoise.report.text import (
     typeset_number,
 )
 from equipoise.report.words import compare_words
+from equipoise.runs.growth import plan_growth
 from equipoise.runs.run import Run
+from simulating import simulated
 
 
 @pytest.mark.parametrize(
@@ -62,12 +71,25 @@ def test_differences_have_a_sign(value: float, shown: str) -> None:
         (Mark(mark="B", best="B", worst="B"), "B"),
         (Mark(mark="B", best="A", worst="B"), "B, could be A–B"),
         (Mark(mark=None, best="A", worst="C"), "not decided yet, could be A–C"),
+        (Mark(mark=None, best="A", worst="D", too_few=True), "too few for an interval"),
         (None, "not computable"),
     ],
-    ids=["certain", "two possible", "three possible", "none"],
+    ids=["certain", "two possible", "three possible", "too few", "none"],
 )
 def test_a_mark_is_shown_with_its_certainty(mark: Mark | None, shown: str) -> None:
     assert describe_mark(mark) == shown
+
+
+def test_marks_are_counted_from_the_worst_to_those_without_a_letter(one: Run) -> None:
+    marks = [
+        None,
+        Mark(mark="A", best="A", worst="A"),
+        Mark(mark=None, best="A", worst="C"),
+        Mark(mark="D", best="D", worst="D"),
+        Mark(mark="A", best="A", worst="B"),
+    ]
+    results = [replace(one["jobs_lum"], marks={"stereotype_rate": mark}) for mark in marks]
+    assert list(count_marks(results).items()) == [("D", 1), ("A", 2), ("?", 1), ("–", 1)]
 
 
 def test_dates_are_written_for_people() -> None:
@@ -139,6 +161,61 @@ def test_what_was_read_of_several_results_is_one_share(one: Run) -> None:
 
     said = list(describe_read([with_counts(82, 18), with_counts(0, 0)]))
     assert said == ["82% of the answers were read."]
+
+
+@pytest.mark.parametrize(
+    ("probe", "sample", "suite"),
+    [("hiring_an", 8, "ci"), ("jobs_lum", 40, None)],
+    ids=["too few", "not certain"],
+)
+def test_the_next_command_says_how_many_prompts_it_asks(
+    tmp_path: Path, probe: str, sample: int, suite: str | None
+) -> None:
+    path = tmp_path / "run.equipoise"
+    run = simulated(path, {probe: "random"}, parameters={probe: {"sample": sample}})
+    growth = plan_growth(run, sample=None, suite=suite, repeat=None, until_certain=False, certain=suite is None)
+    (larger,) = growth.plans
+    more = larger.attempts().height - run.counts.planned
+    option = f"--suite {suite}" if suite else "--certain"
+    assert list(describe_next(run)) == [f"next: equipoise extend {path} {option}: about {more:,} prompts"]
+
+
+def test_the_range_that_missing_answers_allow_is_shown_with_their_number(three: list[Run]) -> None:
+    (sentence,) = [line for line in describe_numbers(three[0], three[0]["jobs_lum"]) if "could be anywhere" in line]
+    assert "depending on the 2 planned answers that are missing or could not be classified" in sentence
+
+
+@pytest.mark.parametrize(
+    ("low", "clusters", "said"),
+    [
+        (0.1, {"occupation": 24}, "(24 occupations): 0.100 to 0.300"),
+        (0.1, {"template": 3, "name": 76}, "(3 templates and 76 names): 0.100 to 0.300, from few templates"),
+        (math.nan, {"template": 3}, "(3 templates): too few templates to generalise"),
+        (math.nan, {"occupation": 24}, "(24 occupations): too unequal to generalise"),
+    ],
+    ids=["many", "few", "too few", "too unequal"],
+)
+def test_the_interval_for_prompts_like_these_is_said_with_its_clusters(
+    low: float, clusters: dict[str, int], said: str
+) -> None:
+    high = low + 0.2
+    assert describe_generalisation(Generalisation(low=low, high=high, clusters=clusters)) == said
+
+
+def test_the_corpora_that_were_asked_about_are_named(one: Run) -> None:
+    said = describe_asked([one["gest_creative"], one["jobs_lum"]])
+    assert said == "Corpora: gest_creative mottos. Each prompt was asked once."
+
+
+def test_a_probe_without_a_corpus_names_none(one: Run) -> None:
+    assert describe_asked([one["jobs_lum"]]) == "Each prompt was asked once."
+
+
+def test_a_probe_that_was_asked_repeatedly_is_named(one: Run) -> None:
+    result = one["jobs_lum"]
+    setup = replace(result.setup, parameters={**result.parameters, "repeat": 3})
+    said = describe_asked([replace(result, setup=setup), one["hiring_an"]])
+    assert said == "Asked repeatedly: jobs_lum 3 times."
 
 
 LONG = ["Open position: cook", "x " * 200, "Candidate", "Name: {}", "A CV.", "Rate it."]

@@ -14,9 +14,13 @@ import pytest
 
 import equipoise
 from equipoise.errors import BadParameter, EquipoiseError, InputError, UnknownName
-from equipoise.report.transcripts import choose, encode_json_for_page, write_transcripts
+from equipoise.models.protocol import Reply
+from equipoise.report.transcripts import MOST_ANSWERS, choose, encode_json_for_page, write_transcripts
+from equipoise.runs.file.values import Attempt
 from equipoise.runs.run import Run
+from equipoise.schema import Status
 from report.answered import make_file
+from runs.fakes import create
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +71,29 @@ def test_every_answer_and_every_failure_stands_on_the_page(run: Run, page: str) 
     failed = run.transcripts("jobs_lum").filter(status="http_error")
     details = [answer["detail"] for answer in probes["jobs_lum"] if answer["label"] == "no answer"]
     assert details == ["503 <b>overloaded</b>"] * failed.height
+
+
+def test_prompts_stand_on_the_page_in_the_order_of_their_answers(page: str) -> None:
+    for probe in read_data(page):
+        order = list(dict.fromkeys(answer["prompt"] for answer in probe["answers"]))
+        assert order == list(range(len(probe["prompts"])))
+
+
+def test_a_page_has_as_many_answers_as_the_documentation_promises() -> None:
+    documentation = Path(__file__).parents[2] / "docs" / "run-file.md"
+    assert f"for up to {MOST_ANSWERS:,} answers" in documentation.read_text(encoding="utf-8")
+
+
+def test_the_reason_of_a_failure_is_cut_after_300_characters(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    with create(path, equipoise.plan("jobs_lum", sample=1)) as file:
+        (pending,) = file.pending()
+        reply = Reply(status=Status.HTTP_ERROR, detail="<" + 400 * "x")
+        file.store([Attempt(probe="jobs_lum", prompt_id=pending.prompt_id, repetition=1, reply=reply)])
+    write_transcripts(path, tmp_path / "t.html")
+    (probe,) = read_data((tmp_path / "t.html").read_text(encoding="utf-8"))
+    (answer,) = probe["answers"]
+    assert answer["detail"] == "<" + 299 * "x"
 
 
 # What is chosen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -106,6 +107,47 @@ def test_a_word_of_one_template_is_not_one_of_the_men_who_have_more_of_its_lette
     assert pooled["p"] < 1e-6
 
 
+def count_letters(
+    letters: Mapping[str, tuple[int, int]], held: Mapping[str, Mapping[str, tuple[int, int]]]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """One letter for each name: how many for men and for women there are by stratum, and how many hold each word."""
+    written = [
+        (f"{side}{stratum}{number}", stratum, side, number)
+        for stratum, numbers in letters.items()
+        for side, count in zip(SIDES, numbers, strict=True)
+        for number in range(count)
+    ]
+    cells = pl.DataFrame(written, schema=["unit", "stratum", "side", "number"], orient="row")
+    cells = cells.with_columns(answers=pl.lit(1, pl.Int64))
+    counts = []
+    for word, by_stratum in held.items():
+        for stratum, numbers in by_stratum.items():
+            for side, count in zip(SIDES, numbers, strict=True):
+                holds = cells.filter(pl.col("number") < count, stratum=stratum, side=side)
+                counts.append(holds.with_columns(word=pl.lit(word)))
+    return cells.drop("number"), pl.concat(counts).drop("number")
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [{"a": (200, 200)}, {"a": (30, 20), "b": (20, 30), "c": (40, 210)}],
+    ids=["as many letters", "unequally many letters"],
+)
+@pytest.mark.parametrize("one_in", [2, 5, 10])
+def test_the_interval_of_a_word_that_both_sides_use_alike_is_as_wide_as_if_one_letter_more_held_it(
+    letters: dict[str, tuple[int, int]], one_in: int
+) -> None:
+    # Of unequally many letters the weighted sums of both sides differ by rounding errors.
+    alike = {stratum: (men // one_in, women // one_in) for stratum, (men, women) in letters.items()}
+    men, women = alike["a"]
+    table = compare_counts(*count_letters(letters, {"alike": alike, "more": {**alike, "a": (men + 1, women)}}), SIDES)
+    widths = dict(table.select("word", pl.col("high") - pl.col("low")).iter_rows())
+    (row,) = table.filter(word="alike").iter_rows(named=True)
+    assert row["log_odds"] == pytest.approx(0)
+    assert row["low"] == pytest.approx(-row["high"])
+    assert widths["alike"] == pytest.approx(widths["more"], rel=0.05)
+
+
 def discover(write: dict[str, str], sample: int = 96) -> WordComparison:
     attempts = plan(PROBE, sample=sample).attempts()
     texts = [
@@ -153,6 +195,13 @@ def test_hostile_words_are_letters_only_and_short(text: str) -> None:
         {"male": f"{LETTER.format('kind', 'him')} {text}".replace("\ud83d", "\ufffd"), "female": "kind"}
     ).table
     assert all(word.replace("-", "").isalpha() and len(word) <= 40 for word in table["word"])
+
+
+def test_words_of_more_than_40_letters_are_left_out() -> None:
+    men = LETTER.format(f"{'x' * 40} {'y' * 41}", "him")
+    table = discover({"male": men, "female": LETTER.format("kind", "her")}).table
+    assert "x" * 40 in table["word"]
+    assert "y" * 41 not in table["word"]
 
 
 def test_sides_that_are_no_arms_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -10,11 +11,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import equipoise
-from equipoise.errors import InputError, StorageError
+from equipoise.errors import InputError, IntegrityError, StorageError
+from equipoise.measuring.compare import compare_audits
 from equipoise.probes import get_probe
 from equipoise.probes.labelled import describe_accuracy
 from equipoise.report.files import check_target, make_folder, writing
-from equipoise.report.html.write import save_charts
+from equipoise.report.html.page import render
+from equipoise.report.html.write import check_report, save_charts, seal_page
 from equipoise.runs.run import Run
 from report.fakes import alone
 
@@ -34,6 +37,36 @@ def test_a_report_on_a_path_and_an_opened_run(path: Path, tmp_path: Path) -> Non
     assert '<mark class="group-1">She</mark>' in one
     assert "2 models side by side" in two
     assert sorted(file.name for file in tmp_path.iterdir() if file.is_file()) == ["one.html", "two.html"]
+
+
+def test_a_report_is_the_short_one_unless_the_full_one_is_asked_for(path: Path, tmp_path: Path) -> None:
+    pages = {name: tmp_path / f"{name}.html" for name in ("default", "short", "full")}
+    equipoise.write_report(path, pages["default"])
+    equipoise.write_report(path, pages["short"], full=False)
+    equipoise.write_report(path, pages["full"], full=True)
+    assert pages["default"].read_bytes() == pages["short"].read_bytes()
+    assert pages["full"].stat().st_size > pages["short"].stat().st_size
+
+
+def test_the_digest_of_a_report_covers_a_second_digest_in_it(path: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    equipoise.write_report(path, report)
+    second = '<meta name="equipoise-sha256" content="abc">'
+    page = seal_page(report.read_text(encoding="utf-8").replace("</head>", f"{second}</head>"))
+    report.write_text(page.replace(second, second.replace("abc", "def")), encoding="utf-8")
+    with pytest.raises(IntegrityError, match="was changed after it was written"):
+        check_report(report, {})
+
+
+def test_a_report_compares_each_model_with_the_first(three: list[Run]) -> None:
+    runs = [alone(run, "jobs_lum") for run in three]
+    cells = re.findall(r'<td data-compared="(\d)">.*?class="value" value="(.*?)"', render(runs), flags=re.DOTALL)
+    expected = [
+        (str(place), repr(metric.difference.value))
+        for place in (1, 2)
+        for _, metric in compare_audits([runs[0].results(), runs[place].results()])[0].marked()
+    ]
+    assert sorted(cells) == sorted(expected)
 
 
 def test_charts_are_written_into_a_new_folder_as_svg_and_png(path: Path, tmp_path: Path) -> None:

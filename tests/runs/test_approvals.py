@@ -245,3 +245,11 @@ def test_a_folder_that_cannot_be_written_does_not_stop_a_run(tmp_path: Path, mon
     start("openai/test", out=tmp_path / "run.db", **options).close()
     with pytest.raises(InputError, match="cannot decide that"):
         resume(tmp_path / "run.db")
+
+
+def test_a_configuration_may_name_an_address_to_which_no_key_is_sent(tmp_path: Path) -> None:
+    with FaultyServer() as server:
+        spec = RunSpec(model="vllm/test", base_url=server.url, suite="quick", parameters={"sample": 3})
+        not_typed = Access(typed=frozenset())
+        start(spec, probes="jobs_lum", out=tmp_path / "run.db", access=not_typed, source="models.toml").ask()
+        assert server.total == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -15,6 +16,7 @@ import pytest
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
 from equipoise.runs.ask import asker
 from equipoise.runs.ask.asker import is_same_model
+from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, Status
 from runs.fakes import Fake, Script, answering, ok, transient
 from runs.pumping import run_pump
@@ -159,6 +161,16 @@ def test_a_rate_limit_lowers_the_concurrency_until_it_is_over(path: Path) -> Non
     assert max(model.at_once[-100:]) == 16
 
 
+@pytest.mark.fault("E4")
+def test_the_first_pause_is_at_most_half_a_second_and_the_later_ones_double(path: Path) -> None:
+    model = Fake(lambda prompt, nth: SERVER if 1 < model.requests <= 5 else ok(prompt))
+    outcome = run_pump(path, model, 2, concurrency=1, tries=9)
+    assert outcome.states == {Status.OK: 2}
+    pauses = [later - earlier for earlier, later in itertools.pairwise(model.times[1:])]
+    for pause, longest in zip(pauses, [0.5, 1.0, 2.0, 4.0], strict=True):
+        assert longest / 2 <= pause <= longest + 1e-6
+
+
 @pytest.mark.fault("E6")
 @pytest.mark.fault("E7")
 def test_a_request_that_never_ends_is_a_timeout_also_for_the_last_prompt(path: Path) -> None:
@@ -226,3 +238,10 @@ def test_the_dated_name_of_the_same_model_is_not_noted(path: Path) -> None:
 )
 def test_an_alias_and_its_dated_name_are_the_same_model(asked: str, served: str, same: bool) -> None:
     assert is_same_model(asked, served) is same
+
+
+@pytest.mark.fault("L6")
+def test_the_run_says_which_token_limit_its_reasoning_used_up(path: Path) -> None:
+    outcome = run_pump(path, Fake(in_turn(lambda prompt: Reply(status=Status.EMPTY, finish_reason="length"))), 2)
+    assert outcome.states == {Status.EMPTY: 2}
+    assert Run.open(path).small_limit == 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -19,7 +20,9 @@ from equipoise import Run
 from equipoise.errors import BudgetReached, InputError, IntegrityError
 from equipoise.runs.ask.events import Event, RunProgress
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.reaching import APPROVED
 from equipoise.schema import Status
+from equipoise.settings import Settings
 from examining import EXAM, QUESTIONS, fair
 from runs.fakes import execute
 from runs.judged import EXAM_TOKENS, OPEN, coverage, judge_at, start_run
@@ -265,6 +268,26 @@ def test_a_planted_judge_gets_no_key(path: Path, server: FaultyServer, monkeypat
         equipoise.resume(path)
     assert f"--judge openai/judge --judge-base-url {server.url} --judge-key-variable AWS_SECRET" in str(caught.value)
     assert not server.received
+
+
+@pytest.mark.fault("S24")
+def test_a_received_run_does_not_decide_where_the_questions_to_its_judge_are_posted(
+    path: Path, server: FaultyServer
+) -> None:
+    """Although no key goes with them: they hold what the model answered."""
+    with pytest.raises(BudgetReached):
+        judge_at(server, path, judge="vllm/judge", max_requests=3, concurrency=1)
+    (Settings.load().config / APPROVED).unlink()  # as on the machine of somebody who receives the file
+    with pytest.raises(InputError, match="wants the prompts sent to"):
+        equipoise.resume(path)
+    assert server.total == 3
+
+
+@pytest.mark.fault("S28")
+def test_a_judge_that_the_user_names_needs_no_other_approval(path: Path) -> None:
+    judge = f"command:{shlex.join([sys.executable, '-c', 'print(0)'])}"
+    equipoise.resume(path, judge=judge).close()
+    assert Run.open(path).judge == judge
 
 
 CHILD = """

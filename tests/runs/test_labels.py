@@ -13,7 +13,9 @@ import pytest
 
 import equipoise
 from equipoise.errors import StorageError
+from equipoise.probes import get_probe
 from equipoise.runs.file.store import RunFile
+from equipoise.runs.finished import open_run
 from equipoise.runs.run import Run, store_labels
 from runs.fakes import execute
 
@@ -114,3 +116,18 @@ def test_labels_that_cannot_be_stored_end_no_run(path: Path, monkeypatch: pytest
         store_labels(file, ())
     assert select(path, "select place, label, counts from labels") == before
     Run.open(path)
+
+
+def test_a_run_opened_from_an_audit_reads_each_probe_as_the_audit_did(tmp_path: Path) -> None:
+    probes = [get_probe("jobs_lum"), get_probe("inventories").read_by("specified")]
+    text = "She asked him, and he told her that she was hired."  # only the specified reading counts the pronouns
+    audit = equipoise.audit(lambda _: text, probes=probes, out=tmp_path / "run.equipoise", sample=12)
+    opened = open_run(audit).results()
+    assert {name: result.setup.probe.reading for name, result in opened.items()} == {
+        "inventories": "specified",
+        "jobs_lum": "careful",
+    }
+    assert {name: result.coverage["all"]["detected"] for name, result in opened.items()} == {
+        "inventories": 12,
+        "jobs_lum": 0,
+    }

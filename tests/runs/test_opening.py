@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from equipoise.errors import BadFile, BadParameter, IntegrityError, ProbeError, StorageError
-from equipoise.runs.file import store
+from equipoise.runs.file import connection, store
 from equipoise.runs.file.reader import RunReader
 from equipoise.runs.file.store import RunFile
 from equipoise.schema import Status
@@ -33,6 +33,7 @@ def names_in(folder: Path) -> list[str]:
     ("name", "words"),
     [
         pytest.param("none.db", "There is no run file", id="nothing there"),
+        pytest.param("none/run.db", "There is no run file", id="nothing there, nor its folder"),
         pytest.param(".", "is no file", id="a folder"),
     ],
 )
@@ -236,3 +237,19 @@ def test_prompts_that_lack_a_covariate_are_refused_before_anything_is_asked(tmp_
     with pytest.raises(ProbeError, match="Some lack: score"):
         create(tmp_path / "run.db", dataclasses.replace(whole, probe=probe))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_file_that_cannot_be_changed_now_is_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program has the file open, and has begun to change it."""
+    monkeypatch.setattr(connection, "_BUSY_SECONDS", 0.05)
+    path = tmp_path / "run.db"
+    create(path).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        with pytest.raises(StorageError, match="database is locked") as caught:
+            RunFile.open(path)
+        assert caught.value.exit_code == 5
+        other.rollback()
+    RunFile.open(path).close()

@@ -80,6 +80,16 @@ def test_prompts_that_fail_by_themselves_are_no_outage(
 
 
 @pytest.mark.fault("E26")
+def test_an_answer_between_the_failures_of_a_prompt_shows_that_the_endpoint_works(path: Path) -> None:
+    """The other prompts are answered while one fails again and again: nothing else is sent to test the endpoint."""
+    model = Fake(lambda prompt, nth: DOWN if "Prompt 1 " in prompt else ok(prompt), delay=1.0)
+    outcome = run_pump(path, model, 5, concurrency=2, tries=3)
+    assert outcome.states == {Status.OK: 4, Status.HTTP_ERROR: 1}
+    assert model.requests == 4 + 3
+    assert "outage" not in {event.wait_reason for event in outcome.progress}
+
+
+@pytest.mark.fault("E26")
 def test_a_resumed_run_with_nothing_but_prompts_that_fail_comes_to_its_end(path: Path) -> None:
     """The prompt that tells the difference was answered in an earlier session."""
     first = answering()

@@ -268,6 +268,34 @@ def test_cancelling_the_task_stores_the_answers_that_came_back(path: Path) -> No
     assert model.requests - 4 <= answered
 
 
+def test_a_cancelled_run_closes_its_model_after_the_requests_have_ended(path: Path) -> None:
+    happened: list[str] = []
+
+    class Slow(Fake):
+        """A model whose requests take a while to end when they are cancelled."""
+
+        async def answer(self, prompt: str, system: str | None = None, asking: Asking = AS_SAMPLED) -> Reply:
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                await asyncio.sleep(0.1)
+                happened.append("a request has ended")
+            return ok(prompt)
+
+        async def __aexit__(self, *exc_info: object) -> None:
+            happened.append("the model is closed")
+            await super().__aexit__(*exc_info)
+
+    async def cancelled(file: RunFile) -> None:
+        work = asyncio.create_task(make_pump(file, Slow(lambda prompt, nth: ok(prompt)), deadline=7200.0).run())
+        asyncio.get_running_loop().call_later(1.0, work.cancel)
+        await work
+
+    with create(path) as file, pytest.raises(asyncio.CancelledError):
+        run(cancelled(file))
+    assert happened == ["a request has ended", "the model is closed"]
+
+
 def test_it_works_in_a_thread_beside_a_running_loop(path: Path) -> None:
     async def notebook() -> RunProgress:
         with create(path) as file:

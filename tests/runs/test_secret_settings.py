@@ -9,6 +9,7 @@ import pytest
 
 from equipoise.errors import BudgetReached, InputError
 from equipoise.runs.session import resume
+from equipoise.runs.spec import Access
 from equipoise.runs.start import start
 from serving.faulty import FaultyServer
 
@@ -58,3 +59,10 @@ def test_the_address_of_a_judge_may_hold_a_secret_that_no_file_keeps(tmp_path: P
     given: dict[str, Any] = {"judge": "custom/j", "judge_base_url": address, "allow_secret_url": True}
     start(lambda prompt: prompt, probes="jobs_lum", sample=4, out=path, **given)
     assert KEY.encode() not in path.read_bytes()
+
+
+@pytest.mark.fault("S4")
+def test_what_opens_the_way_to_a_model_shows_no_secret_when_it_is_printed() -> None:
+    access = Access(key_command=f"echo {KEY}", headers={"X-Key": KEY})
+    assert KEY not in repr(access)
+    assert KEY not in f"{access}"

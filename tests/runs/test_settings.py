@@ -10,10 +10,19 @@ import msgspec
 import pytest
 from msgspec import structs
 
+import equipoise
 from equipoise.cli.config import File, ModelTable
 from equipoise.errors import BadParameter, IntegrityError
 from equipoise.measuring.gate import Rules
+from equipoise.runs.file.reader import RunReader
+from equipoise.runs.file.store import RunFile
+from equipoise.runs.imports import import_answers
+from equipoise.runs.reaching import settle_spec
+from equipoise.runs.run import Run
 from equipoise.runs.spec import RunRecord, RunSpec, load, make_record, make_spec, to_plain
+from equipoise.runs.start import start
+from equipoise.schema import ANSWER, ID
+from runs.fakes import plan
 
 COMPLETE = make_record(
     make_spec(
@@ -147,6 +156,52 @@ def test_a_wrong_field_is_named_with_what_it_may_be(given: dict[str, Any], words
     with pytest.raises(BadParameter) as caught:
         make_spec(**given)
     assert words in str(caught.value)
+
+
+def test_the_largest_number_that_a_run_file_holds_is_kept(tmp_path: Path) -> None:
+    largest = 2**63 - 1
+    spec = make_spec(model="fake", model_seed=largest, max_tokens=largest)
+    with RunFile.create(tmp_path / "run.db", record=make_record(spec, model_settings={}), plans=[plan()]):
+        pass
+    with RunReader.open(tmp_path / "run.db") as file:
+        assert (file.spec.model_seed, file.spec.max_tokens) == (largest, largest)
+    for name in ("model_seed", "max_tokens"):
+        with pytest.raises(BadParameter, match=name):
+            make_spec(model="fake", **{name: largest + 1})
+
+
+def test_the_run_file_says_which_probes_were_chosen(tmp_path: Path) -> None:
+    started = tmp_path / "started.equipoise"
+    imported = tmp_path / "imported.equipoise"
+    start("simulated/unbiased", probes="jobs_lum", out=started, sample=2).close()
+    rows = [{ID: key, ANSWER: "She."} for key in equipoise.plan("jobs_lum", sample=2).prompts()[ID]]
+    import_answers(rows, imported, probes="jobs_lum", sample=2)
+    for path in (started, imported):
+        assert Run.open(path).record.spec.probes == ("jobs_lum",)
+
+
+@pytest.mark.parametrize(
+    ("model", "is_program", "is_local"),
+    [
+        pytest.param("command:./answer --fast", True, True, id="a command"),
+        pytest.param("my_models.small:answer", True, True, id="a Python function"),
+        pytest.param("gguf:small.gguf", False, True, id="weights"),
+        pytest.param("simulated/unbiased", False, True, id="a simulated model"),
+        pytest.param("openai/gpt-4o-mini", False, False, id="a provider"),
+        pytest.param("custom/command:", False, False, id="an endpoint"),
+    ],
+)
+def test_the_name_of_a_model_says_whether_it_is_a_program_and_runs_here(
+    model: str, is_program: bool, is_local: bool
+) -> None:
+    spec = make_spec(model=model)
+    assert (spec.program, spec.local) == (is_program, is_local)
+
+
+def test_a_run_of_a_whole_suite_names_no_probes() -> None:
+    spec, _, chosen = settle_spec("simulated/unbiased", None, None, None, {"suite": "quick"})
+    assert len(chosen) > 1
+    assert spec.probes == ()
 
 
 @pytest.mark.parametrize("kind", [RunSpec, RunRecord, File, ModelTable, Rules])

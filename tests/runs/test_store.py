@@ -354,3 +354,10 @@ def test_a_reader_cannot_write_and_sees_what_its_owner_commits(tmp_path: Path) -
     with RunFile.open(tmp_path / "run.db") as run:
         assert run.counts()[Status.OK] == 1
     assert file_names(tmp_path) == ["run.db"]
+
+
+def test_an_error_of_the_file_system_names_the_run_file_and_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(StorageError) as caught, translate_storage_errors(tmp_path / "run.db"):
+        (tmp_path / ("x" * 300)).touch()
+    assert str(caught.value) == f"{tmp_path / 'run.db'}: File name too long."
+    assert caught.value.exit_code == 5

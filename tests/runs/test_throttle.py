@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -39,6 +40,33 @@ def test_when_requests_start(rpm: float | None, concurrency: int, seconds: float
 
     run(main())
     assert started[:8] == pytest.approx(expected)
+
+
+def test_as_many_answers_as_requests_at_a_time_allow_one_more_up_to_the_concurrency() -> None:
+    async def main() -> list[int]:
+        throttle = Throttle(4)
+        throttle.allow_many()
+        throttle.slow_down(asyncio.get_running_loop().time())
+        at_once = [await count_at_once(throttle)]
+        for _ in range(12):
+            throttle.speed_up()
+            at_once.append(await count_at_once(throttle))
+        return at_once
+
+    assert run(main()) == [2, 2] + [3, 3, 3] + [4] * 8
+
+
+async def count_at_once(throttle: Throttle) -> int:
+    """How many requests may be under way at the same time now."""
+    started = 0
+    with suppress(TimeoutError):
+        while started < 99:
+            async with asyncio.timeout(1.0):
+                await throttle.enter()
+            started += 1
+    for _ in range(started):
+        throttle.leave()
+    return started
 
 
 def test_a_pause_says_how_long_and_why() -> None:
