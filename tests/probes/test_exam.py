@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from scipy.stats import fisher_exact
 
 from equipoise.probes import find_probes, get_probe
-from equipoise.probes.labelled import MOST_FLIPS, fisher, grade_exam, set_exam
+from equipoise.probes.labelled import MOST_FLIPS, grade_exam, set_exam
 
 JUDGED = [name for name, probe in find_probes().items() if probe.judge]
 
@@ -52,10 +51,3 @@ def test_a_verdict_that_is_missing_or_is_no_word_decides_nothing() -> None:
     questions = set_exam(probe)
     result = grade_exam(probe, questions, [None, "male or female", *["none"] * (len(questions) - 2)])
     assert (result.flips, result.by_gender) == (0, {"male": (0, 14), "female": (0, 14)})
-
-
-@pytest.mark.parametrize("table", [(3, 14, 8, 13), (14, 14, 9, 14), (7, 14, 7, 14), (0, 5, 0, 7), (1, 1, 0, 9)])
-def test_the_test_is_fishers(table: tuple[int, int, int, int]) -> None:
-    part, whole, other, other_whole = table
-    expected = fisher_exact([[part, whole - part], [other, other_whole - other]]).pvalue
-    assert fisher(*table) == pytest.approx(expected)

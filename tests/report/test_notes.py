@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 import pytest
 from msgspec import structs
-from scipy.stats import chi2_contingency
 
 import equipoise
 from equipoise.measuring.result import Result
@@ -21,7 +20,6 @@ from equipoise.report.html.notes import (
     describe_coverage,
     describe_failed,
     describe_provenance,
-    equal_shares_p_value,
     gather_notes,
     run_command,
     warn_uneven,
@@ -78,19 +76,6 @@ def test_failures_that_were_asked_again_are_counted(tmp_path: Path) -> None:
         file.ask_again([Status.TIMEOUT])
     said = describe_provenance(Run.open(path))["What failed"]
     assert said == "11 pending; 11 failures that were asked again"
-
-
-@pytest.mark.parametrize(
-    ("k1", "n1", "k2", "n2"), [(30, 100, 10, 100), (5, 1000, 9, 900), (50, 100, 51, 100), (1, 10, 9, 10)]
-)
-def test_the_p_value_is_that_of_the_chi_square_test_with_yates(k1: int, n1: int, k2: int, n2: int) -> None:
-    expected = chi2_contingency([[k1, n1 - k1], [k2, n2 - k2]], correction=True).pvalue
-    assert equal_shares_p_value(k1, n1, k2, n2) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("counts", [(0, 0, 1, 5), (0, 5, 0, 5), (5, 5, 5, 5), (1, 2, 1, 2)])
-def test_without_evidence_the_p_value_is_one(counts: tuple[int, int, int, int]) -> None:
-    assert equal_shares_p_value(*counts) == 1.0
 
 
 def with_counts(result: Result, **counts: dict[str, int]) -> Result:

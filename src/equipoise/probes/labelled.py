@@ -15,7 +15,6 @@ import csv
 import functools
 import io
 import json
-import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ import polars as pl
 from equipoise.authoring import Detector, Probe
 from equipoise.errors import InputError
 from equipoise.schema import ANSWER, LABEL, VERDICT, text_column
+from equipoise.stats.proportions import fisher_exact_p_value
 
 FILE = "labelled.csv"
 FIGURES = Path(str(files("equipoise.probes"))) / "reading_errors.json"
@@ -149,7 +149,7 @@ class ExamResult:
     def p_value(self) -> float:
         """Of both genders being treated alike."""
         (men, all_men), (women, all_women) = (self.by_gender[gender] for gender in GENDERS)
-        return fisher(men, all_men, women, all_women)
+        return fisher_exact_p_value(men, all_men, women, all_women)
 
     @property
     def faults(self) -> list[str]:
@@ -219,11 +219,3 @@ def grade_exam(probe: Probe, questions: Sequence[ExamQuestion], verdicts: Sequen
         outcome="read rightly" if first in GENDERS else f"said to be {first}",
         by_gender={gender: (sum(outcomes), len(outcomes)) for gender, outcomes in counted.items()},
     )
-
-
-def fisher(part: int, whole: int, other_part: int, other_whole: int) -> float:
-    """The two-sided p-value of two shares being equal, by Fisher's exact test."""
-    both = part + other_part
-    possible = range(max(0, both - other_whole), min(whole, both) + 1)
-    ways = {k: math.comb(whole, k) * math.comb(other_whole, both - k) for k in possible}
-    return sum(way for way in ways.values() if way <= ways[part]) / sum(ways.values())

@@ -16,7 +16,6 @@ discoveries, by Benjamini and Hochberg's rule.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +27,7 @@ from equipoise.authoring import Array, Probe, visible
 from equipoise.measuring.clusters import number_values
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, PROMPT, is_measured
+from equipoise.stats.intervals import LEVEL, normal_p_value, student_quantile
 from equipoise.stats.multiple_testing import benjamini_hochberg
 from equipoise.stats.variance import divide, sum_by_label
 
@@ -204,12 +204,13 @@ def _test_words(cells: pl.DataFrame, first_side: str, observed: Array) -> dict[s
     level = (first + second + 2 * prior) / 2
     flat = spread * whole / (level * (whole - level))
     error = np.divide(np.abs(log_odds), np.abs(z), out=flat, where=np.abs(z) > 1e-6)
+    half_width = float(student_quantile(np.inf, LEVEL)) * error
     return {
         "log_odds": log_odds,
-        "low": log_odds - 1.959964 * error,
-        "high": log_odds + 1.959964 * error,
+        "low": log_odds - half_width,
+        "high": log_odds + half_width,
         "first_share": first / side_total,
         "second_share": second / side_total,
         "z": z,
-        "p": np.array([math.erfc(abs(value) / math.sqrt(2)) for value in z]),
+        "p": normal_p_value(z),
     }

@@ -9,6 +9,7 @@
 | `contrasts` | the maximum of several contrasts: ranges and distances, of one model and of two |
 | `sign_flip` | the paired sign-flip test |
 | `multiple_testing` | Holm, Benjamini and Hochberg |
+| `proportions` | tests of two proportions: Fisher's exact test, and the z test |
 | `power` | detectable differences, and sizes for a wanted half-width |
 | `selection_rates` | impact ratios, and comparisons with the best |
 

@@ -40,6 +40,14 @@ def student_tail(statistic: Array, degrees: Array) -> Array:
     return result
 
 
+def normal_p_value(statistic: Array | float) -> Array:
+    """The two-sided p-value of a statistic that is standard normal: P(|Z| >= |z|)."""
+    from scipy.special import ndtr
+
+    result: Array = 2 * ndtr(-np.abs(statistic))
+    return result
+
+
 def item_degrees(degrees: Array) -> Array:
     """Satterthwaite's degrees of freedom over items, at least MIN_ITEM_DEGREES."""
     known = np.where(np.isnan(degrees), MIN_ITEM_DEGREES, degrees)

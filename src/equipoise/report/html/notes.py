@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from equipoise.measuring.result import ORIGINS, Audit, Result
 from equipoise.report.text import describe_numbers, describe_reasoning, join_list
 from equipoise.runs.run import Run
 from equipoise.schema import ALLOW_MISSING, MEASURED, NEITHER, PROBABILITIES, MetricKey, Status
+from equipoise.stats.proportions import two_proportion_p_value
 
 NOT_KNOWN = "not known"
 GROUP_NAMES = {"female": "women", "male": "men", "non-binary": "non-binary people"}
@@ -151,7 +151,7 @@ def warn_uneven(result: Result) -> Iterator[str]:
         for part, whole, verb in COMPARED_SHARES:
             sides = [(counts[arm][part], counts[arm][whole], name_group(arm)) for arm in (first, second)]
             (k1, n1, more), (k2, n2, fewer) = sorted(sides, key=lambda side: -side[0] / max(side[1], 1))
-            p = equal_shares_p_value(k1, n1, k2, n2)
+            p = two_proportion_p_value(k1, n1, k2, n2)
             if p < WARNING_LEVEL:
                 yield (
                     f"Attempts for {more} {verb} more often than those for {fewer}: {k1 / n1:.1%} "
@@ -171,13 +171,3 @@ def list_warnings(result: Result) -> Iterator[str]:
             "words that decide nothing. Results from answers cannot be compared with these."
         )
     yield from warn_uneven(result)
-
-
-def equal_shares_p_value(k1: int, n1: int, k2: int, n2: int) -> float:
-    """The p-value of two shares being equal: the two-sided test of two proportions, with Yates' correction."""
-    if not n1 or not n2 or not 0 < k1 + k2 < n1 + n2:
-        return 1.0
-    pooled = (k1 + k2) / (n1 + n2)
-    spread = math.sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2))
-    gap = max(abs(k1 / n1 - k2 / n2) - (1 / n1 + 1 / n2) / 2, 0.0)
-    return math.erfc(gap / spread / math.sqrt(2))
