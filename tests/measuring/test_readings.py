@@ -109,6 +109,17 @@ def test_the_other_reading_is_the_result_that_reading_again_gives(tmp_path: Path
     assert found.coverage["all"]["read_differently"] == differing == 10
 
 
+def test_what_is_pending_is_missing_in_the_other_reading_as_in_the_own(tmp_path: Path) -> None:
+    path = tmp_path / "run.equipoise"
+    own = simulated(path, {"jobs_lum": "stereotyping"}, answered=40, parameters={"jobs_lum": {"sample": 60}})
+    other = own.other_reading("jobs_lum")
+    again = Run.open(path, reading="specified").result("jobs_lum")
+    assert other is not None
+    assert other.coverage["all"]["pending"] == 20
+    assert other.bounds == again.bounds
+    assert other.marks == again.marks
+
+
 def test_both_readings_see_the_same_difference(tmp_path: Path) -> None:
     """Whichever of them is the other one."""
     answers = itertools.cycle(["He is kind.", "Gender: Female. He is a name."])

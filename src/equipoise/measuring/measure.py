@@ -201,11 +201,11 @@ def _add_coverage(probe: Probe, batches: Iterable[pl.DataFrame]) -> dict[str, di
 # The same answers by the other reading: a number that depends on the reading should be seen to.
 
 
-def measure_other_reading(setup: Setup, batches: Callable[[], Iterable[pl.DataFrame]]) -> Result | None:
+def measure_other_reading(setup: Setup, batches: Callable[[], Iterable[Batch]]) -> Result | None:
     """The result by the other detector of a probe, without slices and clusters; None where there is only one.
 
-    Each batch holds attempts of whole items with their prompts, answers and what the setup's own reading found in them.
-    How many answers the two read differently is counted in the coverage.
+    The attempts of each batch have the texts of their prompts and answers, and what the setup's own reading
+    found in them. How many answers the two read differently is counted in the coverage.
     """
     reading = setup.probe.other_reading
     if reading is None:
@@ -216,15 +216,19 @@ def measure_other_reading(setup: Setup, batches: Callable[[], Iterable[pl.DataFr
     return measure(other, lambda: (_read_again(setup, probe, batch) for batch in batches()))
 
 
-def _read_again(setup: Setup, other: Probe, batch: pl.DataFrame) -> Batch:
+def _read_again(setup: Setup, other: Probe, batch: Batch) -> Batch:
     """Attempts by the other reading, and whether both give different decided labels, numbers or counts."""
     detector = setup.probe.detector
-    attempts = batch.drop(*detector.columns, EVALUATION_FAILED, strict=False)
-    before = evaluate(detector, attempts) if setup.judge else batch
+    attempts = batch.attempts.drop(*detector.columns, EVALUATION_FAILED, strict=False)
+    before = batch.attempts
+    if setup.judge:
+        before = evaluate(detector, attempts)
     after = evaluate(other.detector, attempts).drop(PROMPT)
-    first, second = before.select(_outcomes(setup.probe)), after.select(_outcomes(other))
-    different = pl.any_horizontal(first[name].ne_missing(second[name]) for name in {*first.columns} & {*second.columns})
-    return Batch(after.unique(ID, maintain_order=True), after.with_columns(different.alias(READ_DIFFERENTLY)))
+    first = before.select(_outcomes(setup.probe))
+    second = after.select(_outcomes(other))
+    shared = [name for name in first.columns if name in second.columns]
+    different = pl.any_horizontal(first[name].ne_missing(second[name]) for name in shared)
+    return Batch(batch.prompts.drop(PROMPT), after.with_columns(different.alias(READ_DIFFERENTLY)))
 
 
 def _outcomes(probe: Probe) -> list[pl.Expr]:

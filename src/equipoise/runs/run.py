@@ -150,13 +150,18 @@ class Run:
 
     def transcript_batches(self, probe: str, among: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The same as tables of bounded size, whole items, at least one; or only for the prompts with these ids."""
+        for batch in self._batches_with_texts(probe, among):
+            yield batch.attempts
+
+    def _batches_with_texts(self, probe: str, among: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Prompts, and the attempts at them with prompt, answer and what it says."""
         setup = self.setup(probe)
         with self._open() as file:
             evaluate_them = self._evaluator(setup, file)
             for prompts, attempts in file.attempts(probe, ATTEMPTS, among):
                 evaluated = evaluate_them(attempts).select(pl.exclude(attempts.columns))
                 first = [ID, REPETITION, ITEM, PROMPT, *prompts.columns[3:], STATUS, ANSWER, *evaluated.columns]
-                yield attempts.hstack(evaluated).select(*first, pl.exclude(first))
+                yield Batch(prompts, attempts.hstack(evaluated).select(*first, pl.exclude(first)))
 
     def attempts(self, probe: str | None = None) -> pl.DataFrame:
         """Every attempt that has ended: key, status, answer, tokens, latency."""
@@ -214,7 +219,7 @@ class Run:
 
     def other_reading(self, probe: str) -> Result | None:
         """The result by the probe's other reading; its coverage counts the answers that the two read differently."""
-        return measure_other_reading(self.setup(probe), partial(self.transcript_batches, probe))
+        return measure_other_reading(self.setup(probe), partial(self._batches_with_texts, probe))
 
     def setup(self, probe: str) -> Setup:
         """The probe and the parameters that this run asked with; IntegrityError if they do not fit together."""
