@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import equipoise
 from equipoise import Audit, Result, compare
+from equipoise.measuring.bounds import bound_keys
 from equipoise.measuring.differences import MetricComparison, Verdict
 from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.measuring.marks import Mark
+from equipoise.measuring.summarise import cells, without_clusters
 from equipoise.probes.business_vocabulary.probe import WORDS
-from equipoise.schema import ID
+from equipoise.schema import ID, Bounds, MetricKey
 from measuring.answered import Answers, answer_in_turn, choose, lose, score, simulate_answers
 
 UNREAD = "Who can say?"
@@ -355,3 +359,176 @@ def test_a_difference_that_no_missing_answer_could_explain_stays_clear() -> None
     assert found.verdict is Verdict.BETTER
     assert found.p < 1e-6
     assert not found.missing_decides
+
+
+# Gates on groups of slices and on metrics without marks
+
+
+ACCEPTED, REJECTED = "You have been selected.", "We regret to inform you."
+GROUPS = [
+    *(f"race_{race}_diff_acceptance_rate" for race in ("asian", "black", "hispanic", "white")),
+    "qualification_high_diff_acceptance_rate",
+    "qualification_low_diff_acceptance_rate",
+    "qualification_medium_diff_acceptance_rate",
+    "qualification_omitted_diff_acceptance_rate",
+]
+
+
+def audit_applicants(
+    rates: Mapping[str, float],
+    lost: Mapping[str, float],
+    seed: int,
+    sample: int = 2_400,
+) -> Audit:
+    """Applicants accepted at these rates; of the accepted ones of a gender a share is lost."""
+    random = np.random.default_rng(seed)
+    prompts = equipoise.plan("hiring_an", sample=sample).prompts()
+    answers = {}
+    for key, gender in prompts.select(ID, "gender").rows():
+        is_accepted = random.random() < rates[gender]
+        is_lost = is_accepted and random.random() < lost.get(gender, 0.0)
+        if not is_lost:
+            answers[key] = ACCEPTED if is_accepted else REJECTED
+    return Audit({"hiring_an": score("hiring_an", answers, sample=sample)})
+
+
+def outcomes_of_limits(audit: Audit, limits: Mapping[str, float]) -> list[Outcome]:
+    """What each limit says, without whether the run is complete."""
+    gate = check_rules(audit, Rules(max=dict(limits), allow_incomplete=True))
+    return [check.outcome for check in gate.checks[1:]]
+
+
+FAIR = {"male": 0.5, "female": 0.5}
+UNFAIR = {"male": 0.6, "female": 0.4}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_fair_model_fails_no_limit_on_a_group_because_of_lost_answers(seed: int) -> None:
+    """Half of all women who were accepted are lost: an eighth of all answers."""
+    audit = audit_applicants(FAIR, {"female": 0.5}, seed)
+    outcomes = outcomes_of_limits(audit, dict.fromkeys(GROUPS, 0.05))
+    assert outcomes == [Outcome.UNDECIDED] * len(GROUPS)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_unfair_model_passes_no_limit_on_a_group_because_of_lost_answers(seed: int) -> None:
+    """Men who were accepted are lost until as many women are: a sixth of all answers."""
+    audit = audit_applicants(UNFAIR, {"male": 0.55}, seed, sample=4_800)
+    (outcome,) = outcomes_of_limits(audit, {"race_white_diff_acceptance_rate": 0.15})
+    assert outcome is Outcome.UNDECIDED
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_unfair_model_passes_no_limit_on_a_rate_without_marks_because_of_lost_answers(
+    seed: int,
+) -> None:
+    """Six in ten men are accepted; of those that were not lost, four in ten."""
+    audit = audit_applicants(UNFAIR, {"male": 0.55}, seed)
+    metric = "male_acceptance_rate"
+    assert audit["hiring_an"].metrics[metric].high < 0.5
+    (outcome,) = outcomes_of_limits(audit, {metric: 0.5})
+    assert outcome is Outcome.UNDECIDED
+
+
+def test_a_limit_that_no_lost_answer_could_reach_is_decided_all_the_same() -> None:
+    """Few are lost: the white applicants are far inside one limit and far beyond the other."""
+    audit = audit_applicants({"male": 0.95, "female": 0.05}, {"male": 0.05}, 1)
+    group = "race_white_diff_acceptance_rate"
+    assert outcomes_of_limits(audit, {group: 0.3}) == [Outcome.FAILED]
+    fair = audit_applicants(FAIR, {"male": 0.05}, 1)
+    assert outcomes_of_limits(fair, {group: 0.3}) == [Outcome.PASSED]
+
+
+def test_a_group_of_which_nothing_is_missing_is_held_against_its_interval() -> None:
+    """Others lost answers; a gate says of this group what it said before."""
+    prompts = equipoise.plan("hiring_an", sample=2_400).prompts()
+    answers = simulate_answers("hiring_an", "pro-masculine", 1, sample=2_400)
+    others = prompts.filter(pl.col("race") != "white")[ID].to_list()
+    whole = score("hiring_an", answers, sample=2_400)
+    lacking = score("hiring_an", lose(answers, others[:600]), sample=2_400)
+    key = MetricKey("diff_acceptance_rate", "race", "white")
+    estimate = whole.estimates[key]
+    assert lacking.estimates[key] == estimate
+    assert bounds_of_keys(lacking, [key]) == {}
+    for limit in (0.0, estimate.low - 0.01, estimate.high):
+        before = outcomes_of_limits(Audit({"hiring_an": whole}), {str(key): limit})
+        after = outcomes_of_limits(Audit({"hiring_an": lacking}), {str(key): limit})
+        assert after == before
+
+
+def bounds_of_keys(result: Result, keys: Sequence[MetricKey]) -> dict[MetricKey, Bounds]:
+    """The bounds of metrics that a gate names."""
+    probe = result.setup.probe
+    table = without_clusters(probe, cells(result.item_rows))
+    population = result.setup.population if result.setup.repetitions > 1 else None
+    return bound_keys(probe, table, result.parameters, keys, result.level, population)
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+def test_bounds_over_all_items_are_those_of_the_result(repeat: int) -> None:
+    """Also where items are asked several times, so that most of them are known."""
+    attempts = equipoise.plan("jobs_lum", repeat=repeat).attempts()
+    random = np.random.default_rng(1)
+    rows = []
+    for key, repetition in attempts.select(ID, "repetition").rows():
+        if random.random() < 0.9:
+            text = "He." if random.random() < 0.6 else "She."
+            rows.append({ID: key, "repetition": repetition, "answer": text})
+    result = equipoise.score("jobs_lum", rows, repeat=repeat)
+    found = bounds_of_keys(result, [MetricKey(name) for name in result.bounds])
+    assert len(found) >= 3
+    for name, bounds in result.bounds.items():
+        assert found[MetricKey(name)] == bounds
+
+
+@pytest.mark.parametrize("race", ["white", "black"])
+def test_bounds_of_a_group_are_those_of_all_ways_its_answers_could_have_gone(race: str) -> None:
+    """Missing are the first answers about its women: all rejected, or all accepted."""
+    answers = simulate_answers("hiring_an", "random", 2, sample=960)
+    prompts = equipoise.plan("hiring_an", sample=960).prompts()
+    women = prompts.filter(race=race, gender="female")[ID].to_list()
+    lost = women[:30]
+    result = score("hiring_an", lose(answers, lost), sample=960)
+    key = MetricKey("diff_acceptance_rate", "race", race)
+    found = bounds_of_keys(result, [key])[key]
+    ends = []
+    for text in (ACCEPTED, REJECTED):
+        filled = score("hiring_an", answers | dict.fromkeys(lost, text), sample=960)
+        ends.append(filled.estimates[key])
+    assert found.smallest == pytest.approx(min(end.value for end in ends))
+    assert found.largest == pytest.approx(max(end.value for end in ends))
+    assert found.low == pytest.approx(min(end.low for end in ends), abs=1e-6)
+    assert found.high == pytest.approx(max(end.high for end in ends), abs=1e-6)
+
+
+def test_a_missing_answer_could_have_any_label_that_a_rate_counts() -> None:
+    """Of the pronouns for "they" a fifth is missing: it could all avoid them."""
+    prompts = equipoise.plan("pronoun_fidelity").prompts()
+    answers = simulate_answers("pronoun_fidelity", "unbiased", 1)
+    they = prompts.filter(family="they")[ID].to_list()
+    result = score("pronoun_fidelity", lose(answers, they[: len(they) // 5]))
+    key = MetricKey("avoidance_rate_they")
+    assert result.estimates[key].high < 0.1
+    assert bounds_of_keys(result, [key])[key].largest >= 0.2
+    audit = Audit({"pronoun_fidelity": result})
+    assert outcomes_of_limits(audit, {"avoidance_rate_they": 0.1}) == [Outcome.UNDECIDED]
+
+
+def test_rates_of_all_answers_need_no_bounds() -> None:
+    """How many were not classified does not depend on what they would have said."""
+    answers = simulate_answers("jobs_lum", "unbiased", 1)
+    unread = {**answers, **dict.fromkeys(choose([*answers], 60), UNREAD)}
+    audit = Audit({"jobs_lum": score("jobs_lum", unread)})
+    assert outcomes_of_limits(audit, {"undetected_rate_attempts": 0.05}) == [Outcome.FAILED]
+    assert outcomes_of_limits(audit, {"undetected_rate_attempts": 0.5}) == [Outcome.PASSED]
+
+
+def test_what_cannot_be_bounded_is_undecided() -> None:
+    """One of 240 letters is missing: nothing says how it would change a number made of words."""
+    answers = simulate_answers("business_vocabulary", "unbiased", 1, sample=LETTERS)
+    whole = score("business_vocabulary", answers, sample=LETTERS)
+    lacking = score("business_vocabulary", lose(answers, [*answers][:1]), sample=LETTERS)
+    limit = {"wan_male": whole.metrics["wan_male"].high + 1}
+    assert outcomes_of_limits(Audit({"business_vocabulary": whole}), limit) == [Outcome.PASSED]
+    audit = Audit({"business_vocabulary": lacking})
+    assert outcomes_of_limits(audit, limit) == [Outcome.UNDECIDED]

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Metric, Parameters, Probe
-from equipoise.measuring.bounds import DOWN, UP, MissingAnswers, find_missing
+from equipoise.measuring.bounds import DOWN, UNKNOWN, UP, MissingAnswers, find_missing
 from equipoise.measuring.cells import CellTable, prepare_cells
 from equipoise.measuring.contrasts import Contrast, contrasts_of_distance, contrasts_of_value
 from equipoise.measuring.estimates import (
@@ -379,9 +379,7 @@ def _bound_maxima(sides: Sequence[PlannedSide], contrasts: Sequence[Contrast]) -
     first_small, second_large, other_weight = join_sides([small[0], large[1]])
     influences = [side.influence for side in (first_large, second_small, first_small, second_large)]
     if not all(np.isfinite(influence).all() for influence in influences):
-        # Nothing is known of how far the missing answers could move it.
-        unknown = Bounds(low=-np.inf, smallest=-np.inf, largest=np.inf, high=np.inf)
-        return unknown, 1.0
+        return UNKNOWN, 1.0
     low = lower_limit(first_large, second_small, weight, LEVEL)
     high = -lower_limit(second_large, first_small, other_weight, LEVEL)
     tails = (

@@ -65,9 +65,8 @@ def _draw_sums(contributions: Array, weight: Array) -> Array:
     has_many = weight @ differs > NORMAL_FROM
     needs_signs = differs[:, ~has_many].any(axis=1)
     sums = np.empty((DRAWS, contributions.shape[1]))
-    sums[:, ~has_many] = _flip_signs(
-        contributions[needs_signs][:, ~has_many], weight[needs_signs], random
-    )
+    with_signs = contributions[needs_signs][:, ~has_many]
+    sums[:, ~has_many] = _flip_signs(with_signs, weight[needs_signs], random)
     spread = np.sqrt(weight @ contributions[:, has_many] ** 2)
     sums[:, has_many] = random.standard_normal((DRAWS, len(spread))) * spread
     return sums
