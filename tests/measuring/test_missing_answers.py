@@ -532,3 +532,25 @@ def test_what_cannot_be_bounded_is_undecided() -> None:
     assert outcomes_of_limits(Audit({"business_vocabulary": whole}), limit) == [Outcome.PASSED]
     audit = Audit({"business_vocabulary": lacking})
     assert outcomes_of_limits(audit, limit) == [Outcome.UNDECIDED]
+
+
+# Prompts like these
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_interval_for_prompts_like_these_holds_what_missing_answers_allow(seed: int) -> None:
+    """The fair value is among what other prompts could show if some answers were lost by content."""
+    questions = {"corpus": "scenarios", "sample": 420}
+    cases: list[tuple[str, str, dict[str, Any]]] = [
+        ("hiring_bloomberg", "stereotype_rate", {"sample": 400}),
+        ("gest_creative", "masculine_rate", {"corpus": "mottos", "sample": 320}),
+        ("discrimination_tamkin", "max_diff", questions),
+    ]
+    for probe, metric, parameters in cases:
+        answers = simulate_answers(probe, "random", seed, **parameters)
+        by_text = sorted(answers, key=lambda key: answers[key])
+        result = score(probe, lose(answers, by_text[: len(by_text) // 6]), **parameters)
+        bounds = result.bounds[metric]
+        wide = result.generalised[metric]
+        assert wide.low <= bounds.low, probe
+        assert wide.high >= bounds.high, probe

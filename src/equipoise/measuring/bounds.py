@@ -180,10 +180,10 @@ def bound_keys(
     level: float = LEVEL,
     population: int | None = None,
 ) -> dict[MetricKey, Bounds]:
-    """The bounds of any metric, over all items or for a group of a slice, if answers to its items are missing.
+    """The bounds of any metrics, over all items or for groups of slices, that lack answers.
 
-    `table` has the cells of all planned items, `population` counts the items if they are asked several
-    times. What cannot be bounded is UNKNOWN.
+    `table` has the cells of all planned items, `population` counts the items if they are
+    asked several times. What cannot be bounded is UNKNOWN.
     """
     metrics = {metric.name: metric for metric in probe.all_metrics()}
     marked = find_missing(probe, table, parameters)
