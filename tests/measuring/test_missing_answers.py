@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 
 import equipoise
 from equipoise import Audit, Result, compare
 from equipoise.measuring.bounds import bound_keys
+from equipoise.measuring.compare import SIGNIFICANCE
 from equipoise.measuring.differences import MetricComparison, Verdict
 from equipoise.measuring.gate import Outcome, Rules, check_rules
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.summarise import cells, without_clusters
 from equipoise.probes.business_vocabulary.probe import WORDS
 from equipoise.schema import ID, Bounds, MetricKey
+from equipoise.stats.multiple_testing import holm
+from equipoise.stats.sign_flip import sign_flip_p_values
 from measuring.answered import Answers, answer_in_turn, choose, lose, score, simulate_answers
 
 UNREAD = "Who can say?"
@@ -338,6 +343,62 @@ def test_more_missing_answers_never_make_a_difference_clearer(share: float) -> N
     assert many.difference_bounds is not None
     assert many.difference_bounds.low <= few.difference_bounds.low
     assert many.difference_bounds.high >= few.difference_bounds.high
+
+
+@pytest.mark.parametrize("items", [20, 40])
+def test_one_unread_answer_leaves_a_difference_that_all_other_items_show(items: int) -> None:
+    """All men against all women. The missing one may be a man, and all other items differ."""
+    men = answer_in_turn("jobs_lum", ["He."], sample=items)
+    women = answer_in_turn("jobs_lum", ["She."], sample=items)
+    first = score("jobs_lum", men, sample=items)
+    second = score("jobs_lum", {**women, [*women][3]: UNREAD}, sample=items)
+    found = compare(first, second)["jobs_lum"].metrics["masculine_rate"]
+    contributions = np.append(np.ones(items - 1), 0.0)[:, None] / items
+    expected = float(sign_flip_p_values(contributions, np.ones(items))[0])
+    assert found.p == pytest.approx(expected, rel=0.2)
+    assert max(holm([found.p] * 500)) < SIGNIFICANCE
+
+
+@pytest.mark.parametrize("lacking", [0, 1])
+@pytest.mark.parametrize("turned", [8, 10, 14])
+def test_the_p_value_with_missing_answers_is_that_of_the_fill_that_is_closest(turned: int, lacking: int) -> None:
+    """Of 60 characters some turn from women to men in the second run; three answers are missing.
+
+    The runs differ least if the missing ones went the other way: of the turned ones and three more,
+    all but three show the difference. That is a sign test.
+    """
+    first = answer_in_turn("jobs_lum", ["She.", "He."], sample=60)
+    keys = [*first]
+    second = {**first, **dict.fromkeys(keys[: 2 * turned : 2], "He.")}
+    runs = [first, second]
+    # Men in both runs that could be women in the second; or women in both that could be men in the first.
+    unread = keys[-1:-6:-2] if lacking == 1 else keys[-2:-7:-2]
+    runs[lacking] = lose(runs[lacking], unread)
+    results = [score("jobs_lum", run, sample=60) for run in runs]
+    found = compare(results[0], results[1])["jobs_lum"].metrics["masculine_rate"]
+    exact = scipy.stats.binomtest(3, turned + 3).pvalue
+    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4_000) + 1 / 4_000)
+
+
+def compare_equal_models(random: np.random.Generator, lost: str) -> MetricComparison:
+    """Two runs of a model that tosses a coin; a fifth of the second is lost, of the answers with a text."""
+    keys = equipoise.plan("jobs_lum", sample=120).prompts()[ID].to_list()
+    runs = []
+    for _ in range(2):
+        texts = np.where(random.random(120) < 0.5, "He.", "She.").tolist()
+        runs.append(dict(zip(keys, texts, strict=True)))
+    candidates = [key for key in keys if lost in runs[1][key]]
+    lacking = lose(runs[1], random.permutation(candidates)[:24].tolist())
+    results = [score("jobs_lum", run, sample=120) for run in (runs[0], lacking)]
+    return compare(results[0], results[1])["jobs_lum"].metrics["masculine_rate"]
+
+
+@pytest.mark.parametrize("lost", ["He.", "She.", ""])
+def test_the_same_model_with_lost_answers_is_told_apart_by_chance_only(lost: str) -> None:
+    """Lost are answers about men, about women, or any."""
+    random = np.random.default_rng(8)
+    p_values = [compare_equal_models(random, lost).p for _ in range(17)]
+    assert np.mean(np.array(p_values) < 0.05) <= 0.06
 
 
 def test_without_missing_answers_a_comparison_has_no_bounds() -> None:
