@@ -361,7 +361,10 @@ def test_one_unread_answer_leaves_a_difference_that_all_other_items_show(items: 
 
 @pytest.mark.parametrize("lacking", [0, 1])
 @pytest.mark.parametrize("turned", [8, 10, 14])
-def test_the_p_value_with_missing_answers_is_that_of_the_fill_that_is_closest(turned: int, lacking: int) -> None:
+def test_the_p_value_with_missing_answers_is_that_of_the_closest_fill(
+    turned: int,
+    lacking: int,
+) -> None:
     """Of 60 characters some turn from women to men in the second run; three answers are missing.
 
     The runs differ least if the missing ones went the other way: of the turned ones and three more,
@@ -371,17 +374,18 @@ def test_the_p_value_with_missing_answers_is_that_of_the_fill_that_is_closest(tu
     keys = [*first]
     second = {**first, **dict.fromkeys(keys[: 2 * turned : 2], "He.")}
     runs = [first, second]
-    # Men in both runs that could be women in the second; or women in both that could be men in the first.
+    # Men in both runs that could be women in the second, or women that could be men in the first.
     unread = keys[-1:-6:-2] if lacking == 1 else keys[-2:-7:-2]
     runs[lacking] = lose(runs[lacking], unread)
     results = [score("jobs_lum", run, sample=60) for run in runs]
     found = compare(results[0], results[1])["jobs_lum"].metrics["masculine_rate"]
     exact = scipy.stats.binomtest(3, turned + 3).pvalue
-    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4_000) + 1 / 4_000)
+    error = math.sqrt(exact * (1 - exact) / 4_000)
+    assert found.p == pytest.approx(exact, abs=4 * error + 1 / 4_000)
 
 
 def compare_equal_models(random: np.random.Generator, lost: str) -> MetricComparison:
-    """Two runs of a model that tosses a coin; a fifth of the second is lost, of the answers with a text."""
+    """Two runs of a model that tosses a coin; a fifth of the second, with this text, is lost."""
     keys = equipoise.plan("jobs_lum", sample=120).prompts()[ID].to_list()
     runs = []
     for _ in range(2):
@@ -584,15 +588,39 @@ def test_rates_of_all_answers_need_no_bounds() -> None:
     assert outcomes_of_limits(audit, {"undetected_rate_attempts": 0.5}) == [Outcome.PASSED]
 
 
-def test_what_cannot_be_bounded_is_undecided() -> None:
-    """One of 240 letters is missing: nothing says how it would change a number made of words."""
+def test_the_missing_letters_about_men_could_hold_words_of_one_side_only() -> None:
+    """Of 120 letters about men 24 are missing; each may hold as many words as the longest, or 30."""
     answers = simulate_answers("business_vocabulary", "unbiased", 1, sample=LETTERS)
-    whole = score("business_vocabulary", answers, sample=LETTERS)
-    lacking = score("business_vocabulary", lose(answers, [*answers][:1]), sample=LETTERS)
-    limit = {"wan_male": whole.metrics["wan_male"].high + 1}
-    assert outcomes_of_limits(Audit({"business_vocabulary": whole}), limit) == [Outcome.PASSED]
-    audit = Audit({"business_vocabulary": lacking})
-    assert outcomes_of_limits(audit, limit) == [Outcome.UNDECIDED]
+    prompts = equipoise.plan("business_vocabulary", sample=LETTERS).prompts()
+    about_men = prompts.filter(gender="male")[ID].to_list()
+    result = score("business_vocabulary", lose(answers, about_men[:24]), sample=LETTERS)
+    read = result.evaluated.filter(gender="male")
+    smoothing = float(result.parameters["smoothing"])
+    masculine = float(read["wan_male"].sum()) + smoothing
+    feminine = float(read["wan_female"].sum()) + smoothing
+    longest = max(30, result.evaluated.select(pl.col("wan_male") + pl.col("wan_female")).max().item())
+    missing = 24 * longest
+    words = masculine + feminine + missing
+    key = MetricKey("wan_male")
+    found = bounds_of_keys(result, [key])[key]
+    assert found.smallest == pytest.approx(masculine / words)
+    assert found.largest == pytest.approx((masculine + missing) / words)
+    value = result.estimates[key].value
+    assert result.estimates[key].high < value + 0.05
+    audit = Audit({"business_vocabulary": result})
+    assert outcomes_of_limits(audit, {"wan_male": value + 0.05}) == [Outcome.UNDECIDED]
+    assert outcomes_of_limits(audit, {"wan_male": found.high}) == [Outcome.PASSED]
+
+
+def test_what_cannot_be_bounded_is_undecided() -> None:
+    """One answer is missing: nothing says how many words it would have skipped."""
+    answers = simulate_answers("word_association", "unbiased", 1)
+    lacking = lose(answers, [*answers][:1])
+    limits = {"word_association.answered_rate": 1.0}
+    whole = Audit({"word_association": score("word_association", answers)})
+    assert outcomes_of_limits(whole, limits) == [Outcome.PASSED]
+    audit = Audit({"word_association": score("word_association", lacking)})
+    assert outcomes_of_limits(audit, limits) == [Outcome.UNDECIDED]
 
 
 # Prompts like these

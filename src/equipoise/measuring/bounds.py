@@ -188,8 +188,7 @@ def bound_keys(
     metrics = {metric.name: metric for metric in probe.all_metrics()}
     marked = find_missing(probe, table, parameters)
     unmarked = None
-    # No fill with words of one side is extreme for every number that can be made of words.
-    if not probe.detector.counts:
+    if _is_filled_in_full(probe):
         unmarked = find_missing(probe, table, parameters, by_every_label=True)
     lacks = table.select(lacks_answers(probe)).to_series().to_numpy()
     bounds = {}
@@ -212,6 +211,16 @@ def bound_keys(
             bound = _fold_around(bound, metric.distance_of[1])
         bounds[key] = bound
     return bounds
+
+
+def _is_filled_in_full(probe: Probe) -> bool:
+    """Whether a missing answer is filled in with all that any metric could rest on.
+
+    Missing words go to one side of each pair of opposites. What they would have been otherwise, such as
+    a word that was skipped, is not filled in.
+    """
+    opposites = {name for pair in probe.detector.opposites for name in pair}
+    return {*probe.detector.counts} <= opposites
 
 
 def _find_members(table: pl.DataFrame, key: MetricKey) -> Places:

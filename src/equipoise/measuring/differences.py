@@ -23,7 +23,7 @@ import polars as pl
 from equipoise.authoring import Array, Metric, Parameters, Probe
 from equipoise.measuring.bounds import DOWN, UNKNOWN, UP, MissingAnswers, find_missing
 from equipoise.measuring.cells import CellTable, prepare_cells
-from equipoise.measuring.contrasts import Contrast, contrasts_of_distance, contrasts_of_value
+from equipoise.measuring.contrasts import Contrast, contrasts_of_distance, contrasts_of_value, subtract
 from equipoise.measuring.estimates import (
     Linearised,
     differentiate_metrics,
@@ -403,16 +403,25 @@ def _bound_maxima(sides: Sequence[PlannedSide], contrasts: Sequence[Contrast]) -
     return bounds, min(1.0, 2 * min(tails))
 
 
-def _p_value_of_closest_fill(sides: Sequence[PlannedSide], contrast: Contrast, difference: Bounds) -> float:
+def _p_value_of_closest_fill(
+    sides: Sequence[PlannedSide],
+    contrast: Contrast,
+    difference: Bounds,
+) -> float:
     """The p-value of a metric with the missing answers filled in so that the runs differ least.
 
     `difference` holds the bounds of the difference: if they hold 0, the runs may be equal.
     """
     if difference.smallest <= 0 <= difference.largest:
         return 1.0
-    directions = (UP, DOWN) if difference.smallest > 0 else (DOWN, UP)
-    filled = [side.fill(contrast, direction) for side, direction in zip(sides, directions, strict=True)]
+    first, second = sides
+    if difference.smallest > 0:
+        filled = [first.fill(contrast, UP), second.fill(contrast, DOWN)]
+    else:
+        filled = [first.fill(contrast, DOWN), second.fill(contrast, UP)]
     linearised = [linearise(side) for side in filled]
-    contributions = _difference_contributions(linearised, filled)
-    p_values = sign_flip_p_values(contributions[:, [contrast.plus]], linearised[0].weight)
+    p_values = sign_flip_p_values(
+        subtract(_difference_contributions(linearised, filled), [contrast]),
+        linearised[0].weight,
+    )
     return float(p_values[0])
