@@ -16,7 +16,7 @@ from equipoise import Audit, Result, compare
 from equipoise.measuring.bounds import bound_keys
 from equipoise.measuring.compare import SIGNIFICANCE
 from equipoise.measuring.differences import MetricComparison, Verdict
-from equipoise.measuring.gate import Outcome, Rules, check_rules
+from equipoise.measuring.gate import Outcome, Rules, check_rules, rests_on_classified
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.summarise import cells, without_clusters
 from equipoise.probes.business_vocabulary.probe import WORDS
@@ -564,6 +564,47 @@ def test_bounds_of_a_group_are_those_of_all_ways_its_answers_could_have_gone(rac
     assert found.largest == pytest.approx(max(end.value for end in ends))
     assert found.low == pytest.approx(min(end.low for end in ends), abs=1e-6)
     assert found.high == pytest.approx(max(end.high for end in ends), abs=1e-6)
+
+
+SAMPLES: dict[str, dict[str, Any]] = {
+    "jobs_lum": {},
+    "hiring_an": {"sample": 480},
+    "discrimination_tamkin": {"corpus": "scenarios", "sample": 210},
+    "business_vocabulary": {"sample": 240},
+    "inventories": {},
+    "hiring_bloomberg": {"sample": 400},
+    "resume_score": {"sample": 240},
+    "salary_advice": {"sample": 240},
+    "word_association": {},
+}
+
+
+@pytest.mark.parametrize("by", ["chance", "content", "content, reversed"])
+@pytest.mark.parametrize("probe", SAMPLES)
+def test_bounds_of_all_metrics_and_groups_hold_the_values_of_all_answers(
+    probe: str,
+    by: str,
+) -> None:
+    """A tenth is lost. What is not bounded (UNKNOWN) holds any value."""
+    parameters = SAMPLES[probe]
+    answers = simulate_answers(probe, "random", 1, **parameters)
+    order = delete_in_turn(answers, by)
+    whole = score(probe, answers, **parameters)
+    lacking = score(probe, lose(answers, order[: len(order) // 10]), **parameters)
+    # What a fair model would show on as many answers (`max_diff_fair`) is not linear in them.
+    keys = [
+        key
+        for key in whole.estimates
+        if rests_on_classified(whole.setup.probe, key.metric)
+        if not key.metric.endswith("_fair")
+    ]
+    found = bounds_of_keys(lacking, keys)
+    assert found
+    for key, bounds in found.items():
+        value = whole.estimates[key].value
+        assert math.isnan(value) or bounds.smallest - 1e-9 <= value <= bounds.largest + 1e-9, key
+        assert bounds.low <= bounds.smallest
+        assert bounds.largest <= bounds.high
 
 
 def test_a_missing_answer_could_have_any_label_that_a_rate_counts() -> None:

@@ -204,13 +204,29 @@ def bound_keys(
         bound = None
         if answers is not None:
             share_asked = _find_share_asked(probe, table, places, population)
-            bound = bound_metric(answers.take(places), base, level, share_asked)
+            part = answers.take(places)
+            bound = bound_metric(part, base, level, share_asked)
+            if bound is not None and not _holds_value(bound, part, base):
+                bound = None
         if bound is None:
             bound = UNKNOWN
         elif metric.distance_of:
             bound = _fold_around(bound, metric.distance_of[1])
         bounds[key] = bound
     return bounds
+
+
+def _holds_value(bound: Bounds, answers: MissingAnswers, metric: Metric) -> bool:
+    """Whether bounds hold the value on the answers that are there.
+
+    A search for the extreme fill may miss both ends where a metric has a kink, such as the lower
+    over the higher of two rates. What misses the value is no bound.
+    """
+    linearised = linearise(answers.cells)
+    value = linearised.values[linearised.place(metric.name)]
+    if np.isnan(value):
+        return True
+    return bool(bound.smallest - 1e-9 <= value <= bound.largest + 1e-9)
 
 
 def _is_filled_in_full(probe: Probe) -> bool:
