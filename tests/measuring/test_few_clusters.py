@@ -31,7 +31,12 @@ def clustered_probe(*clusters: str) -> Probe:
     return replace(ORDER_PROBE, covariates=(), slices=(), clusters=clusters, metrics=metrics)
 
 
-def generalised(labels: Array, *, bounds: Bounds | None = None, **clusters: Sequence[int]) -> Generalisation:
+def generalised(
+    labels: Array,
+    *,
+    bounds: Bounds | None = None,
+    **clusters: Sequence[int],
+) -> Generalisation:
     """The rate of yes for prompts like these, if each item belongs to these clusters."""
     probe = clustered_probe(*clusters)
     items = pl.DataFrame(
@@ -219,7 +224,9 @@ def test_intervals_with_a_dominant_cluster_hold_the_rate_of_others_or_there_is_n
 
 
 @pytest.mark.parametrize("sizes", [(20, 20), (20,) * 6])
-def test_what_missing_answers_allow_widens_an_interval_and_makes_none(sizes: tuple[int, ...]) -> None:
+def test_what_missing_answers_allow_widens_an_interval_and_makes_none(
+    sizes: tuple[int, ...],
+) -> None:
     """With two clusters there is none; with six it ends where the bounds do, or farther out."""
     labels, clusters = draw_clusters(sizes)
     plain = generalised(labels, question=clusters.tolist())

@@ -639,7 +639,8 @@ def test_the_missing_letters_about_men_could_hold_words_of_one_side_only() -> No
     smoothing = float(result.parameters["smoothing"])
     masculine = float(read["wan_male"].sum()) + smoothing
     feminine = float(read["wan_female"].sum()) + smoothing
-    longest = max(30, result.evaluated.select(pl.col("wan_male") + pl.col("wan_female")).max().item())
+    lengths = result.evaluated["wan_male"] + result.evaluated["wan_female"]
+    longest = max(30, lengths.to_numpy().max())
     missing = 24 * longest
     words = masculine + feminine + missing
     key = MetricKey("wan_male")

@@ -201,19 +201,35 @@ def bound_keys(
         if metric.distance_of:
             base = metrics[metric.distance_of[0]]
         answers = unmarked if base.bands is None else marked
-        bound = None
+        bound = UNKNOWN
         if answers is not None:
             share_asked = _find_share_asked(probe, table, places, population)
-            part = answers.take(places)
-            bound = bound_metric(part, base, level, share_asked)
-            if bound is not None and not _holds_value(bound, part, base):
-                bound = None
-        if bound is None:
-            bound = UNKNOWN
-        elif metric.distance_of:
+            bound = _bound_if_exact(answers.take(places), base, level, share_asked)
+        if metric.distance_of and bound != UNKNOWN:
             bound = _fold_around(bound, metric.distance_of[1])
         bounds[key] = bound
     return bounds
+
+
+def _bound_if_exact(
+    answers: MissingAnswers,
+    metric: Metric,
+    level: float,
+    share_asked: float,
+) -> Bounds:
+    """The bounds of a metric; UNKNOWN if the search for its extreme fills is known to fail."""
+    bound = bound_metric(answers, metric, level, share_asked)
+    if bound is None or _is_interaction(answers, metric):
+        return UNKNOWN
+    if not _holds_value(bound, answers, metric):
+        return UNKNOWN
+    return bound
+
+
+def _is_interaction(answers: MissingAnswers, metric: Metric) -> bool:
+    """Whether what a missing answer adds depends on another one: together they flip a case."""
+    answers_per_item = answers.missing.sum(axis=0)
+    return bool(metric.of_pairs and (answers_per_item > 1).any())
 
 
 def _holds_value(bound: Bounds, answers: MissingAnswers, metric: Metric) -> bool:
@@ -232,8 +248,8 @@ def _holds_value(bound: Bounds, answers: MissingAnswers, metric: Metric) -> bool
 def _is_filled_in_full(probe: Probe) -> bool:
     """Whether a missing answer is filled in with all that any metric could rest on.
 
-    Missing words go to one side of each pair of opposites. What they would have been otherwise, such as
-    a word that was skipped, is not filled in.
+    Missing words go to one side of each pair of opposites. What they would have been otherwise, such
+    as a word that was skipped, is not filled in.
     """
     opposites = {name for pair in probe.detector.opposites for name in pair}
     return {*probe.detector.counts} <= opposites
