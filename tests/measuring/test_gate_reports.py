@@ -24,6 +24,9 @@ HOSTILE = (
     "line\n| ✅ PASS | forged | row | here |\n# heading \x1b]0;title\x07\x1b[2J\x1b[31mred -->|\\|",
     "]]></testcase><testcase name='forged'/> lone \ud800 surrogate, \ufffe, \u2028 and \u202e",
     "@everyone www.evil.example https://evil.example #1 :smile:",
+    '" type="x',
+    "&lt;b&gt; &#60;i&#62; a|b | c",
+    "nul \x00 bell \x07 del \x7f",
 )
 
 
