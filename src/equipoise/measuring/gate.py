@@ -14,6 +14,7 @@ from msgspec import Struct
 from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
+from equipoise.measuring.bounds import bound_keys
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits, format_p, refuse_nothing_compared
 from equipoise.measuring.differences import Verdict
 from equipoise.measuring.marks import (
@@ -23,6 +24,7 @@ from equipoise.measuring.marks import (
     nearest_and_farthest,
 )
 from equipoise.measuring.result import ORIGINS, Audit, Result, format_interval
+from equipoise.measuring.summarise import cells, without_clusters
 from equipoise.schema import ALLOW_MISSING, NEITHER, Bounds, MetricKey, Status, without_nan
 from equipoise.stats.intervals import width_factor
 from equipoise.stats.multiple_testing import holm
@@ -140,7 +142,7 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
     checks = [_check_complete(audit, allowed=rules.allow_incomplete)]
     notes = [*filter(None, [ORIGINS[audit.origin]])]
     limits = [*_limits_of_marks(results, rules), *_limits_of_metrics(results, rules)]
-    checks += check_limits(limits)
+    checks += check_limits(_add_bounds(results, limits))
     if limits:
         with_baseline = baseline is not None
         notes.append(describe_error_rate(len(limits), with_baseline=with_baseline, undecided=rules.undecided))
@@ -178,18 +180,13 @@ class Limit:
     limit: float
     rule: str
     allowed: str
+    bounds: Bounds | None = None
+    """What the missing answers allow; None if nothing is missing that the metric rests on."""
 
     @property
     def bands(self) -> Bands | None:
         """The bands of the metric, if it has any."""
         return self.result.setup.probe.marked_metrics().get(self.key.metric)
-
-    @property
-    def bounds(self) -> Bounds | None:
-        """What the missing answers allow; unknown for the groups of a slice."""
-        if self.key.slice is not None:
-            return None
-        return self.result.bounds.get(self.key.metric)
 
 
 def _limits_of_marks(results: Sequence[Result], rules: Rules) -> Iterator[Limit]:
@@ -225,6 +222,30 @@ def _limits_of_metrics(results: Sequence[Result], rules: Rules) -> Iterator[Limi
             )
 
 
+def _add_bounds(results: Sequence[Result], limits: Sequence[Limit]) -> list[Limit]:
+    """The same limits with what the missing answers allow for the metric and the group of each."""
+    bounds = {}
+    for result in results:
+        keys = [limit.key for limit in limits if limit.result is result]
+        bounds[result.probe] = _find_bounds(result, keys)
+    return [replace(limit, bounds=bounds[limit.result.probe].get(limit.key)) for limit in limits]
+
+
+def _find_bounds(result: Result, keys: Sequence[MetricKey]) -> dict[MetricKey, Bounds]:
+    """The bounds of metrics: those of the result, and others from the rows of its items."""
+    probe = result.setup.probe
+    bounds = {MetricKey(metric): bound for metric, bound in result.bounds.items()}
+    others = [key for key in keys if key not in bounds and rests_on_classified(probe, key.metric)]
+    coverage = result.coverage["all"]
+    if others and coverage["detected"] < coverage["planned"]:
+        table = without_clusters(probe, cells(result.item_rows))
+        population = None
+        if result.setup.repetitions > 1:
+            population = result.setup.population
+        bounds |= bound_keys(probe, table, result.parameters, others, result.level, population)
+    return bounds
+
+
 def check_limits(limits: Sequence[Limit]) -> list[Check]:
     """Check metrics against their limits; failures are corrected by Holm for the number of limits."""
     corrected = holm([_p_value(limit) for limit in limits])
@@ -249,7 +270,7 @@ def describe_error_rate(limits: int, *, with_baseline: bool = False, undecided: 
 def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
     """Failed if all that is possible lies beyond the limit, passed if nothing does, else undecided.
 
-    What is possible is the interval and, for a marked metric, what the missing answers allow.
+    What is possible is the interval and what the missing answers allow.
     """
     result = limit.result
     key = limit.key
@@ -327,16 +348,23 @@ def _possible_range(limit: Limit, *, with_missing: bool, error: float = SIGNIFIC
         if error != SIGNIFICANCE:
             own_error = min(error * (1 - level) / SIGNIFICANCE, 1 - 1e-12)
             factor = width_factor(estimate.degrees, level, 1 - own_error)
-        low = estimate.value - factor * (estimate.value - estimate.low)
-        high = estimate.value + factor * (estimate.high - estimate.value)
+        low = _stretch(estimate.value, estimate.low, factor)
+        high = _stretch(estimate.value, estimate.high, factor)
         bounds = limit.bounds
         if bounds is not None and with_missing:
-            low = min(low, bounds.smallest - factor * (bounds.smallest - bounds.low))
-            high = max(high, bounds.largest + factor * (bounds.high - bounds.largest))
+            low = min(low, _stretch(bounds.smallest, bounds.low, factor))
+            high = max(high, _stretch(bounds.largest, bounds.high, factor))
     if limit.bands is None:
         return low, high
     nearest, farthest = nearest_and_farthest(limit.bands, low, high)
     return limit.bands.distance(nearest), limit.bands.distance(farthest)
+
+
+def _stretch(value: float, end: float, factor: float) -> float:
+    """The end of an interval that is wider by a factor. An end that is unknown stays so."""
+    if math.isinf(end):
+        return end
+    return value + factor * (end - value)
 
 
 def _decide(*, fails: bool, passes: bool) -> Outcome:

@@ -75,13 +75,13 @@ def measure(
     of_whole = {}
     if len(whole.weight):
         of_whole = estimate_cells(whole, level, whole.share_of(population))
+    bounds = bound_metrics(probe, folded, parameters, level, share_asked)
     generalised = {}
     if probe.clusters or population:
         clustered = rows
         if probe.clusters:
             clustered = gathered.table.filter(is_answered(probe))
-        generalised = generalise(prepared, clustered, estimates, level)
-    bounds = bound_metrics(probe, folded, parameters, level, share_asked)
+        generalised = generalise(prepared, clustered, estimates, level, bounds)
     return Result(
         setup=setup,
         estimates=estimates,
