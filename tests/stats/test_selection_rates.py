@@ -20,6 +20,7 @@ from equipoise.stats.selection_rates import (
     all_pairs_quantile,
     draw_normal,
     error_factors,
+    largest_lowest_ratio,
     lowest_ratios_of_fair_models,
     rate_influence,
     ratios_to_best,
@@ -384,3 +385,38 @@ def test_the_share_as_low_counts_ties_and_the_observed_one(ratios: list[float], 
 def test_a_tie_by_rounding_is_a_tie() -> None:
     """0.1 + 0.2 and 0.3 are the same ratio."""
     assert share_as_low(np.array([0.1 + 0.2, 0.9, 0.9]), np.array([0.3])) == pytest.approx([0.5])
+
+
+# Rates that are not fully known
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        ([0.2, 0.5], [0.2, 0.5], 0.4),
+        ([0.2, 0.5], [0.3, 0.5], 0.6),
+        ([0.2, 0.4], [0.2, 0.6], 0.5),
+        ([0.2, 0.4], [0.4, 0.6], 1.0),
+        ([0.0, 0.0], [0.0, 0.0], 1.0),
+        ([0.0, 0.5, 0.1], [0.0, 0.5, 0.9], 0.0),
+    ],
+)
+def test_the_lowest_ratio_is_at_most_the_smallest_high_over_the_largest_low(
+    low: list[float],
+    high: list[float],
+    expected: float,
+) -> None:
+    """Worked by hand; 1 where all rates can be equal."""
+    assert largest_lowest_ratio(np.array(low), np.array(high)) == pytest.approx(expected)
+
+
+@given(seed=SEEDS)
+def test_no_rates_within_their_ends_have_a_higher_lowest_ratio(seed: int) -> None:
+    """By a grid of all combinations of three rates, one of which reaches it."""
+    random = np.random.default_rng(seed)
+    ends = np.sort(random.integers(1, 9, size=(2, 3)), axis=0)
+    best = 0.0
+    for rates in itertools.product(*(range(low, high + 1) for low, high in ends.T)):
+        best = max(best, min(rates) / max(rates))
+    found = largest_lowest_ratio(ends[0] / 8, ends[1] / 8)
+    assert found == pytest.approx(best)

@@ -9,9 +9,9 @@ min_j (l_i - l_j), so that it lies between
 
     min_j (l_i - l_j - q s_ij)   and   min_j (l_i - l_j + q s_ij)
 
-The errors are estimates with ν degrees of freedom. So x is a multivariate Student's t: normal values
-over one common √(χ²_ν/ν). For equal and independent rates, q is then Tukey's studentised range with
-ν degrees of freedom, over √2. These are multiple comparisons with the best, for all categories
+The errors are estimates with ν degrees of freedom. So x is a multivariate Student's t: normal
+values over one common √(χ²_ν/ν). For equal and independent rates, q is then Tukey's studentised range
+with ν degrees of freedom, over √2. These are multiple comparisons with the best, for all categories
 together (Hsu 1996, chapters 4 and 5).
 """
 
@@ -118,3 +118,16 @@ def share_as_low(ratios: Array, observed: Array) -> Array:
     ordered = np.sort(ratios)
     as_low = np.searchsorted(ordered, np.asarray(observed) + 1e-9, side="right")
     return np.asarray((1 + as_low) / (1 + len(ordered)))
+
+
+def largest_lowest_ratio(low_rates: Array, high_rates: Array) -> float:
+    """What the lowest impact ratio is at most, if each rate lies anywhere from its low to its high.
+
+    The lowest rate is at most the smallest high, and the highest rate at least the largest low. If
+    no low exceeds a high, all rates can be equal.
+    """
+    smallest_high = float(high_rates.min())
+    largest_low = float(low_rates.max())
+    if smallest_high >= largest_low:
+        return 1.0
+    return smallest_high / largest_low
