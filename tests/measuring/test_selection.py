@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from equipoise.measuring.selection import (
     _Counts,
     _covariance,
     make_table,
+    tabulate_selection,
 )
 from equipoise.probes import get_probe
 from equipoise.report.terminal.results import selection_table
@@ -268,6 +270,50 @@ def test_a_fair_model_is_not_called_unfair_because_acceptances_of_women_are_lost
     assert looks_unfair >= 10
 
 
+def rank_by_chance(seed: int) -> equipoise.Result:
+    """A model that ranks by chance; 30% of the rankings that put a woman first are lost."""
+    probe = get_probe("hiring_bloomberg")
+    parameters: dict[str, Any] = {"design": "crossed", "sample": 400}
+    random = np.random.default_rng(seed)
+    prompts = equipoise.plan(probe, **parameters).prompts()
+    answers = probe.simulate(prompts, "random", random)
+    rows = []
+    for (key, genders), answer in zip(prompts.select(ID, "genders").rows(), answers, strict=True):
+        is_woman_first = genders["ABCDEFGH".index(answer[0])] == "f"
+        if not (is_woman_first and random.random() < 0.3):
+            rows.append({ID: key, ANSWER: answer})
+    return equipoise.score(probe, rows, **parameters)
+
+
+def score_by_chance(seed: int) -> equipoise.Result:
+    """Scores by chance, each CV twice; half of the high scores of women are lost."""
+    parameters: dict[str, Any] = {"sample": 200, "repeat": 2}
+    random = np.random.default_rng(seed)
+    prompts = equipoise.plan("resume_score", **parameters).prompts()
+    rows = []
+    for key, gender in prompts.select(ID, "gender").rows():
+        for repetition in (1, 2):
+            score = float(np.clip(random.normal(70, 10), 11, 100))
+            if not (gender == "female" and score > 70 and random.random() < 0.5):
+                rows.append({ID: key, REPETITION: repetition, ANSWER: f"{score:.1f}"})
+    return equipoise.score("resume_score", rows, **parameters)
+
+
+@pytest.mark.parametrize("answer", [rank_by_chance, score_by_chance])
+def test_a_fair_model_of_rankings_or_scores_is_not_called_unfair_for_what_is_lost(
+    answer: Callable[[int], equipoise.Result],
+) -> None:
+    """The classified answers alone would call most of these studies unfair by gender."""
+    looks_unfair = 0
+    for seed in range(5):
+        by_gender, crossed = answer(seed).selection
+        assert not by_gender.unfair
+        assert not crossed.unfair
+        lowest = by_gender.lowest
+        looks_unfair += lowest.impact_ratio < 0.8 and lowest.p <= 0.05
+    assert looks_unfair >= 3
+
+
 @pytest.mark.parametrize("lost", [0.0, 0.03])
 def test_an_unfair_model_is_called_so_with_few_missing_answers(lost: float) -> None:
     """Men are accepted at 60%, women at 30%."""
@@ -327,6 +373,10 @@ def test_the_best_case_is_that_of_the_rates_with_all_missing_answers() -> None:
     assert table.best_case == pytest.approx(28 / 36)
     assert table.to_dict()["best_case"] == table.best_case
     assert table.to_dict()["missing"] == 12
+    exported = tabulate_selection("any", [table])
+    assert exported["missing"].to_list() == [12, 0]
+    assert exported["best_case"].to_list() == [table.best_case] * 2
+    assert exported["best_case_p"].to_list() == [table.best_case_p] * 2
 
 
 def test_a_best_case_that_fair_models_show_is_no_proof_either() -> None:
@@ -346,8 +396,8 @@ def test_a_best_case_that_fair_models_show_is_no_proof_either() -> None:
     assert not table.unfair
     assert table.describe().endswith(
         "That is below four fifths, and a fair model would rarely show it, but missing answers "
-        "could explain it: with the 9 that are missing, the lowest ratio could be as high as 0.757, "
-        f"and a fair model shows one as low as that in {table.best_case_p:.1%} of studies."
+        "could explain it: with the 9 that are missing, the lowest ratio could be as high as "
+        f"0.757, and a fair model shows one as low as that in {table.best_case_p:.1%} of studies."
     )
 
 

@@ -10,8 +10,8 @@ min_j (l_i - l_j), so that it lies between
     min_j (l_i - l_j - q s_ij)   and   min_j (l_i - l_j + q s_ij)
 
 The errors are estimates with ν degrees of freedom. So x is a multivariate Student's t: normal
-values over one common √(χ²_ν/ν). For equal and independent rates, q is then Tukey's studentised range
-with ν degrees of freedom, over √2. These are multiple comparisons with the best, for all categories
+values over one common √(χ²_ν/ν). For equal and independent rates, q is then Tukey's studentised
+range with ν degrees of freedom, over √2. These are multiple comparisons with the best, for all categories
 together (Hsu 1996, chapters 4 and 5).
 """
 
@@ -101,7 +101,7 @@ def all_pairs_quantile(covariance: Array, errors: Array, degrees: float, level: 
 
 
 def lowest_ratios_of_fair_models(rate: float, covariance: Array, degrees: float) -> Array:
-    """The lowest impact ratios of models whose rates are all the same and vary with this covariance.
+    """The lowest impact ratios of models whose rates are all equal and vary with this covariance.
 
     The covariance is an estimate with these degrees of freedom, so each draw of all rates has an
     error of its own: a multivariate Student's t.
