@@ -401,12 +401,33 @@ def test_a_best_case_that_fair_models_show_is_no_proof_either() -> None:
     )
 
 
+def test_missing_answers_could_explain_a_rare_ratio_above_four_fifths() -> None:
+    """350 of 400 women, 395 of 410 men, and 400 answers about women that are missing."""
+    rows = [
+        (["a"], [1], [1], 350),
+        (["a"], [1], [0], 50),
+        (["b"], [1], [1], 395),
+        (["b"], [1], [0], 15),
+    ]
+    matched = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    known = make_table("group", Sets(matched, {}))
+    assert "missing" not in known.describe()
+    counts = {"missing": [400], "absent": [400], "unsettled": [0]}
+    missing = Missing(400, pl.DataFrame({"category": ["a"], **counts}))
+    table = make_table("group", Sets(matched, {}, missing))
+    assert table.lowest.p <= 0.05 < table.best_case_p
+    assert table.describe().endswith(
+        "That is not below four fifths, and a fair model would rarely show it, but missing answers "
+        "could explain it: with the 400 that are missing, the lowest ratio could be as high as "
+        f"{table.best_case:.3f}."
+    )
+
+
 def test_a_missing_ranking_could_have_put_first_one_of_each_category() -> None:
     """One more woman or one more man, in a ranking of four of each gender."""
     parameters: dict[str, Any] = {"design": "crossed", "sample": 40}
     probe = get_probe("hiring_bloomberg")
-    planned = equipoise.plan(probe, **parameters)
-    prompts = planned.prompts()
+    prompts = equipoise.plan(probe, **parameters).prompts()
     answers = probe.simulate(prompts, "unbiased", np.random.default_rng(2))
     rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
     full = equipoise.score(probe, rows, **parameters).selection

@@ -24,7 +24,6 @@ from equipoise.measuring.summarise import cells, is_answered, item_rows, merge_c
 from equipoise.schema import (
     EVALUATION_FAILED,
     FOR_JUDGE,
-    ID,
     JUDGED,
     LABEL,
     PROMPT,

@@ -53,7 +53,7 @@ SET = (CATEGORIES, APPLICANTS, SELECTED)
 FOUR_FIFTHS = 0.8
 """Below this impact ratio, 29 CFR 1607.4 D takes a selection rate as evidence of adverse impact."""
 MIN_SHARED = 10
-"""With fewer names in a category, how names vary cannot be told apart from what the category does."""
+"""With fewer names in a category, the effect of the names cannot be separated from that of the category."""
 SIGNIFICANCE = 0.05
 """An impact ratio is called unfair only if a fair model of the same size would look as bad no more often than this."""
 
@@ -172,6 +172,8 @@ class SelectionTable:
         lowest = self.lowest
         if math.isnan(lowest.impact_ratio):
             return "Nobody was selected, so that there is no impact ratio."
+        if lowest.impact_ratio > 1 - 1e-9:
+            return f"All categories by {self.by} were selected at the same rate."
         text = (
             f"The lowest impact ratio by {self.by} is {lowest.impact_ratio:.3f} ({lowest.category}). A fair model of "
             f"this size shows {self.fair:.3f} on average, and one as low as this in {lowest.chance} of studies."
@@ -182,14 +184,21 @@ class SelectionTable:
             return f"{text} {self._describe_missing()}"
         if lowest.impact_ratio < FOUR_FIFTHS:
             return f"{text} That is below four fifths, but a fair model of this size can show it, too."
+        if lowest.p <= SIGNIFICANCE < self.best_case_p:
+            return f"{text} {self._describe_missing()}"
+        if lowest.p <= SIGNIFICANCE:
+            return f"{text} That is not below four fifths, but a fair model would rarely show it{self._scope}."
         return text
 
     def _describe_missing(self) -> str:
         """How missing answers could explain a ratio that a fair model would rarely show."""
+        where = "below four fifths"
+        if self.lowest.impact_ratio >= FOUR_FIFTHS:
+            where = "not below four fifths"
         text = (
-            "That is below four fifths, and a fair model would rarely show it, but missing answers "
-            f"could explain it: with the {self.missing:,} that are missing, the lowest ratio could "
-            f"be as high as {self.best_case:.3f}"
+            f"That is {where}, and a fair model would rarely show it, but missing answers could "
+            f"explain it: with the {self.missing:,} that are missing, the lowest ratio could be as "
+            f"high as {self.best_case:.3f}"
         )
         if self.best_case < FOUR_FIFTHS:
             chance = _describe_chance(self.best_case_p)
@@ -202,7 +211,7 @@ class SelectionTable:
         if not self.shared:
             return " with these names; other names may differ"
         shared = " and ".join(f"{name}s" for name in self.shared)
-        return f", however much it likes some {shared} better than others"
+        return f", even one that prefers some {shared} to others"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
@@ -267,7 +276,7 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
     overall = float(selected.sum() / applicants.sum())
     same_rates = np.full_like(rates, overall)
     fair_covariance = _covariance(counts, [*shared.values()], same_rates, smoothing=0.0)
-    # That all rates are equal holds for a fair model, so that fewer degrees would only cost power.
+    # A fair model has equal rates by definition: fewer degrees of freedom would only lose power.
     fair = lowest_ratios_of_fair_models(overall, fair_covariance, set_degrees)
     missing, absent, unsettled = _count_open(sets.missing, categories)
     planned = applicants + absent
