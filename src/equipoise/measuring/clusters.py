@@ -6,8 +6,8 @@ interval is centre ± t √V, with t for the effective number of clusters less o
 the smallest).
 
 Where a cluster is also a stratum (the sixteen stereotypes), its influences sum to zero. What varies then
-are the rates of the strata: V = Σ a² k s² over the groups of k strata that count to one side, a each,
-with s² the variance of their rates; for a difference of two means that is Welch's two-sample t.
+are the rates of the strata: V = Σ a² k s², summed over the two sides, each with k strata of coefficient a,
+and s² the variance of their rates; for a difference of two means that is Welch's two-sample t.
 
 With an effective number of clusters below MIN_CLUSTERS there is no interval: too few to generalise.
 Three clusters of about the same size are enough; forty of which one has half of all items are not.

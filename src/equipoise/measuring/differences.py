@@ -148,8 +148,8 @@ def compare_cells(sides: Sequence[CellTable]) -> dict[str, MetricComparison]:
 def _difference_contributions(linearised: Sequence[Linearised], sides: Sequence[CellTable]) -> Array:
     """What each item adds to the difference of each metric, if the runs do not differ: cell, metric.
 
-    The influences are taken at what both runs have in common. What they leave of the observed difference
-    is added in proportion to them, so that the contributions add up to it. Items on which the runs agree
+    The influences are taken at what both runs have in common. The rest of the observed difference is
+    distributed in proportion to them, so that the contributions add up to it. Items on which the runs agree
     contribute nothing.
     """
     weight = linearised[0].weight
@@ -168,7 +168,7 @@ def _difference_contributions(linearised: Sequence[Linearised], sides: Sequence[
 def _common_influences(sides: Sequence[CellTable]) -> list[Array]:
     """The influences on both sides at the totals that they have if there is no difference.
 
-    An item that was answered as often in both runs has the mean of what was said; any other its own.
+    An item that was answered equally often in both runs gets the mean of its two rows; any other keeps its own.
     What was said is in the columns that differ between possible outcomes; the others say how much
     was answered.
     """

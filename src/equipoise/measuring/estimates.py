@@ -58,7 +58,7 @@ from equipoise.stats.variance import (
 )
 
 MIN_SEEN_SHARE = 0.02
-"""A side was seen if an item went at least this share of the farthest possible way to it."""
+"""A side counts as seen if the influence of an item reaches this share of the largest possible one."""
 ROUNDING = 1e-6
 """Influences smaller than this share of an item are rounding errors of derivatives."""
 

@@ -41,7 +41,7 @@ class Outcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     UNDECIDED = "undecided"
-    """There are not enough data to say, or the metric is not computable."""
+    """The data do not say: there are too few, or missing answers or the correction leave it open."""
 
 
 class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -144,7 +144,8 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
     limits = [*_limits_of_marks(results, rules), *_limits_of_metrics(results, rules)]
     checks += check_limits(_add_bounds(results, limits))
     if limits:
-        notes.append(describe_error_rate(len(limits), with_baseline=baseline is not None))
+        with_baseline = baseline is not None
+        notes.append(describe_error_rate(len(limits), with_baseline=with_baseline, undecided=rules.undecided))
     if baseline is not None:
         (comparison,) = compare_audits([baseline, audit], ("the baseline", "the run"))
         refuse_nothing_compared([comparison], f"{baseline.path or baseline.model or 'the baseline'} and {source}")
@@ -156,12 +157,16 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
 def _check_complete(audit: Audit, *, allowed: bool) -> Check:
     pending = audit.counts[Status.PENDING]
     enough = not pending and audit.counts.missing_share <= ALLOW_MISSING
+    found = f"{audit.counts.answered:,} of {audit.counts.planned:,} attempts answered, {pending:,} pending"
+    if not enough:
+        found = f"incomplete: {found}"
+    if allowed and not enough:
+        found += " (allowed)"
     return Check(
         rule="complete",
-        what="attempts",
+        what="run",
         outcome=_decide(fails=False, passes=enough or allowed),
-        found=f"{audit.counts.answered:,} of {audit.counts.planned:,} attempts answered, {pending:,} pending"
-        + (" (allowed)" if allowed and not enough else ""),
+        found=found,
         limit=f"none pending, at most {ALLOW_MISSING:.0%} without an answer",
     )
 
@@ -242,19 +247,23 @@ def _find_bounds(result: Result, keys: Sequence[MetricKey]) -> dict[MetricKey, B
 
 
 def check_limits(limits: Sequence[Limit]) -> list[Check]:
-    """Hold metrics against their limits; failures are corrected by Holm for the number of limits."""
+    """Check metrics against their limits; failures are corrected by Holm for the number of limits."""
     corrected = holm([_p_value(limit) for limit in limits])
     return [_check_limit(limit, p_value, len(limits)) for limit, p_value in zip(limits, corrected, strict=True)]
 
 
-def describe_error_rate(limits: int, *, with_baseline: bool = False) -> str:
-    """How often a gate with this many limits fails by chance, in a sentence."""
-    rules = "its limit"
+def describe_error_rate(limits: int, *, with_baseline: bool = False, undecided: str | None = None) -> str:
+    """How often a gate with this many limits fails by chance, in a sentence or two."""
+    inside = "inside its limit fails"
     if limits > 1:
-        rules = f"any of its {limits} limits (Holm's correction)"
-    sentence = f"The chance that a model inside every limit breaks {rules} is at most {SIGNIFICANCE:.0%}"
+        inside = f"inside all {limits} limits fails one of them"
+    sentence = f"A model that is {inside} by chance with a probability of at most {SIGNIFICANCE:.0%}"
+    if limits > 1:
+        sentence += " (Holm's correction)"
     if with_baseline:
-        sentence += "; the chance that a model that is like the baseline fails that comparison is no larger"
+        sentence += f"; one that is like the baseline fails the comparison with at most another {SIGNIFICANCE:.0%}"
+    if undecided == "fail":
+        sentence += ". Rules that are undecided, and so count as failed, come on top"
     return f"{sentence}."
 
 
@@ -278,11 +287,11 @@ def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
             found = f"{mark.possible}, {found}"
     if outcome is Outcome.UNDECIDED and has_interval:
         if nearest > limit.limit:
-            found += f"; beyond the limit on its own, but not after correction for {limits} limits"
+            found += f"; beyond the limit, but not clearly enough after Holm's correction for {limits} limits"
         elif interval_alone[0] <= limit.limit < interval_alone[1]:
             found += "; the limit lies inside the interval"
         else:
-            found += "; missing answers could change it"
+            found += "; missing answers could change this"
     read_share = find_read_share(result.setup.probe, result.estimates, result.coverage["all"])
     is_open = outcome is not Outcome.FAILED
     if is_open and read_share < MIN_READ_SHARE and rests_on_classified(result.setup.probe, key.metric):
@@ -365,12 +374,12 @@ def _decide(*, fails: bool, passes: bool) -> Outcome:
 
 
 def _check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> Iterator[Check]:
-    """Hold every marked metric against the baseline.
+    """Check every marked metric against the baseline.
 
     That it is not clearly worse says little if the data are few. So the check is undecided unless they rule out that it
     is farther from even-handed by as much as A and B reach: that an even-handed model has become a C.
     """
-    limit = f"not worse than the baseline with p (Holm) < {SIGNIFICANCE}"
+    limit = "not clearly worse than the baseline"
     nothing = Check(rule=NO_REGRESSION, what="", outcome=Outcome.UNDECIDED, found="not computable", limit=limit)
     for probe, metric in comparison.marked():
         check = replace(nothing, what=f"{probe}.{metric.metric}", value=without_nan(metric.second))
@@ -384,7 +393,7 @@ def _check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> I
             if math.isnan(highest):
                 found += "; too few for an interval"
             elif outcome is Outcome.UNDECIDED:
-                found += f"; it may be farther from even-handed by up to {highest:.3f}"
+                found += f"; it could be up to {highest:.3f} farther from even-handed, and {allowed:g} is the limit"
             check = replace(check, outcome=outcome, found=found)
         yield check
     for probe, reason in comparison.refused.items():

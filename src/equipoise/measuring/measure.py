@@ -129,7 +129,8 @@ def _gather(setup: Setup, batches: Iterable[Batch]) -> _Gathered:
             tables = [merge_cells(tables)]
         coverage.append(_count_attempts(probe, prompts, attempts, setup.repetitions))
         measured = attempts.filter(is_measured())
-        selections.append(count_selections(probe, measured, setup.parameters))
+        counted = count_selections(probe, measured, setup.parameters, prompts, setup.repetitions)
+        selections.append(counted)
         kept_attempts += measured.height
         if kept is not None:
             kept.append((measured, rows))

@@ -21,8 +21,8 @@ NORMAL_FROM = 20_000
 RADEMACHER_TAIL = 3.18
 """P(Σ ε d >= x √Σd²) <= 3.18 P(Z >= x) for every d (Bentkus and Dzindzalieta 2015): an upper bound
 of the exact p-value that can be far below 1/4001. Where it is the smaller one, it is used in place of the
-drawn p-value. It is so only far out, where it exceeds the exact one several times: the smaller of the two
-is too small hardly more often than the drawn one alone."""
+drawn p-value. That happens only for very small p-values, where the bound is several times the exact one:
+taking the smaller of the two hardly raises the error rate."""
 _SEED = 0
 
 
