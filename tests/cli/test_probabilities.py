@@ -89,9 +89,11 @@ def test_a_killed_run_is_resumed_and_loses_nothing(command: Command, tmp_path: P
         killed.set()
         kept = Run.open(path).attempts()
         assert 0 < kept.height < 3 * 12
-        asked = server.total
         assert command("resume", path).code == 0
-        assert server.total - asked == 3 * 12 - kept.height, "only what was not stored is asked"
+    # The server may count requests of the killed process after its end: only stored prompts can be counted.
+    prompts = Run.open(path).prompts("discrimination_tamkin")
+    of_kept = prompts.join(kept, on="id", how="semi")["prompt"]
+    assert {server.requests[prompt] for prompt in of_kept} == {1}, "what was stored is not asked again"
     run = Run.open(path)
     assert run.complete
     assert run.attempts().height == 3 * 12

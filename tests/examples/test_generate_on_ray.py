@@ -190,6 +190,8 @@ def test_ray_passes_the_key_of_a_prompt_on_to_its_answer(error: str) -> None:
     """What Ray makes of our two functions around its stages, of which there are none here."""
     base = import_quietly("ray.llm._internal.batch.processor.base")
     stages = import_quietly("ray.llm._internal.batch.stages.chat_template_stage")
+    # What the script imports; importing it warns.
+    import_quietly("ray.data.llm")
     stage = stages.ChatTemplateStage
     script = load_script()
     options = argparse.Namespace(

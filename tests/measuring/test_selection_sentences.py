@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from equipoise.measuring.selection import SelectionTable, Sets, make_table
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "categories": pl.List(pl.String),
     "applicants": pl.List(pl.Int64),
     "selected": pl.List(pl.Int64),
