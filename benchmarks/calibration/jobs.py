@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from benchmarks.calibration.answers import NO_LOSS, Asking, lose_by_content, lose_evenly
+from benchmarks.calibration.answers import (
+    GAP,
+    LEVEL,
+    NO_LOSS,
+    SLOPE,
+    Asking,
+    lose_by_content,
+    lose_evenly,
+)
 from benchmarks.calibration.comparing import Pair, study_pair
 from benchmarks.calibration.coverage import GATED, study_coverage, study_looks
 from benchmarks.calibration.generalising import (
@@ -64,8 +72,16 @@ CLUSTERED = (
 )
 COMPARED_ITEMS = 100
 UNEQUAL = ("discrimination_tamkin", "hiring_an", "jobs_lum")
-"""Probes of which one run loses answers, or is asked more often."""
-LOSING = (*UNEQUAL, "business_vocabulary", "salary_advice")
+"""Probes of which one run is asked more often."""
+LOSING = {
+    "discrimination_tamkin": [GAP],
+    "hiring_an": [GAP, SLOPE],
+    "jobs_lum": [LEVEL, SLOPE],
+    "business_vocabulary": [GAP],
+    "salary_advice": [GAP],
+}
+"""Probes of which one run loses answers, and what that pulls."""
+SHOWN_PULL = {LEVEL: "level", GAP: "gap", SLOPE: "slope"}
 LEANING = ("hiring_an", "jobs_lum", "salary_advice", "business_vocabulary")
 LOOKED = {
     "jobs_lum": 339,
@@ -191,14 +207,15 @@ def _compare(runs: int) -> Iterator[Job]:
         models=(CLUSTERS, CLUSTERS),
         losses=(NO_LOSS, lose_evenly(0.2)),
     )
-    by_content = Pair(
-        kind="one loses 20% by content",
-        models=(CLUSTERS, CLUSTERS),
-        losses=(NO_LOSS, lose_by_content(0.2)),
-    )
-    for study in LOSING:
-        for pair in (evenly, by_content):
-            yield Job(study_pair, (pair, study, COMPARED_ITEMS, runs))
+    for study, pulled in LOSING.items():
+        yield Job(study_pair, (evenly, study, COMPARED_ITEMS, runs))
+        for what in pulled:
+            by_content = Pair(
+                kind=f"one loses 20% by content, against the {SHOWN_PULL[what]}",
+                models=(CLUSTERS, CLUSTERS),
+                losses=(NO_LOSS, lose_by_content(0.2, what)),
+            )
+            yield Job(study_pair, (by_content, study, COMPARED_ITEMS, runs))
     often = Pair(kind="asked 1 and 5 times", models=(CLUSTERS, CLUSTERS), repetitions=(1, 5))
     for study in UNEQUAL:
         yield Job(study_pair, (often, study, COMPARED_ITEMS, runs))

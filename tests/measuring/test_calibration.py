@@ -112,6 +112,61 @@ def test_models_have_the_metrics_that_they_are_steered_to(
     assert truth == pytest.approx(targets, abs=1e-5)
 
 
+KINDS_OF_ANSWERS = [
+    ("jobs_lum", "shift"),
+    ("jobs_lum", "slope"),
+    ("hiring_an", "gap"),
+    ("discrimination_tamkin", "gap"),
+    ("pronoun_fidelity", "gap"),
+    ("business_vocabulary", "gap"),
+    ("word_association", "shift"),
+    ("resume_score", "gap"),
+    ("salary_advice", "gap"),
+]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.4])
+@pytest.mark.parametrize(("study", "what"), KINDS_OF_ANSWERS)
+def test_the_share_of_answers_that_is_asked_for_is_lost(
+    load: LoadModule, study: str, what: str, share: float
+) -> None:
+    answers = load("calibration.answers")
+    limits = load("calibration.limits")
+    world = load("calibration.worlds").make_world(study)
+    rng = np.random.default_rng(0)
+    items = rng.integers(0, world.items.height, 2_000)
+    asking = answers.Asking(items=2_000)
+    drawn = answers.draw_answers(world, limits.steer(study, {}), items, asking, rng)
+    loss = answers.lose_by_content(share, what)
+    rows = answers.make_rows(world, items, drawn, asking, loss, rng)
+    assert 1 - limits.find_read_share(world, rows) == pytest.approx(share, abs=0.025)
+
+
+@pytest.mark.parametrize("lowers", [False, True])
+@pytest.mark.parametrize(("study", "what"), KINDS_OF_ANSWERS)
+def test_lost_answers_pull_what_they_are_to_pull(
+    load: LoadModule, study: str, what: str, lowers: bool
+) -> None:
+    answers = load("calibration.answers")
+    limits = load("calibration.limits")
+    world = load("calibration.worlds").make_world(study)
+    rng = np.random.default_rng(0)
+    items = rng.integers(0, world.items.height, 2_000)
+    asking = answers.Asking(items=2_000)
+    # Ahead for men, so that a range has room on both sides.
+    chance = limits.steer(study, {"gap": 0.2})
+    drawn = answers.draw_answers(world, chance, items, asking, rng)
+    values = []
+    for loss in (answers.NO_LOSS, answers.lose_by_content(0.2, what, lowers=lowers)):
+        rows = answers.make_rows(world, items, drawn, asking, loss, rng)
+        cells = prepare_cells(world.probe, rows, world.planned.parameters)
+        values.append(estimates.estimate_cells(cells))
+    parameters = limits.sensitive_parameters(study)
+    (metric,) = (name for name, parameter in parameters.items() if parameter == what)
+    before, after = (found[metric].value for found in values)
+    assert (after > before) is lowers
+
+
 def count_wrong(load: LoadModule, study: str, metric: str, limit: int) -> int:
     rows = load("calibration.limits").study_limits(study, limit, (0.4,), 300, 40)
     return int(max(row["wrong"] for row in rows if row["metric"] == metric))
@@ -125,7 +180,8 @@ def test_bounds_keep_marks_from_being_certain_and_wrong(
     load: LoadModule, monkeypatch: pytest.MonkeyPatch, study: str, metric: str, limit: int
 ) -> None:
     assert count_wrong(load, study, metric, limit) <= 4
-    monkeypatch.setattr(load("calibration.limits"), "bound_metrics", lambda *_: {})
+    limits = load("calibration.limits")
+    monkeypatch.setattr(limits, "bound_runs", lambda _world, _metric, tables: [None] * len(tables))
     assert count_wrong(load, study, metric, limit) >= 12
 
 
