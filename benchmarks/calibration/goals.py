@@ -176,7 +176,7 @@ def _pair_goals(row: Row) -> Iterator[Goal]:
 
 
 def _gate_goal(row: Row) -> Goal:
-    what = f"gate on {row['rule']}, suite {row['size']}, {row['model']}"
+    what = f"gate on {row['rule']}, suite {row['size']}, {row['model']}, {row['lost']:.0%} lost"
     is_biased = row["model"] == STRONG
     return Goal(
         what=what,

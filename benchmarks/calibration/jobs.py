@@ -55,6 +55,8 @@ WORDS = (0.15, 0.5, 1.5, 6.0)
 """Of an inventory, in a letter with few words."""
 LETTERS = (20, 60, 200)
 LOSSES = (0.0, 0.05, 0.2, 0.4)
+LOST_AT_GATES = 0.05
+"""As many missing answers as a gate accepts."""
 LIMITS = (0, 1, 2)
 ITEMS_AT_LIMITS = 300
 WIDTHS = (0.0, 0.3, 0.6, 1.0, 3.0)
@@ -152,7 +154,12 @@ def _cover(runs: int) -> Iterator[Job]:
                 yield Job(study_coverage, arguments)
         for (study, asking), sizes in plan_suites(("ci", "standard"), name).items():
             for limit in LIMITS:
-                yield Job(study_gate_limits, (tuple(sizes), study, asking, limit, runs))
+                arguments = (tuple(sizes), study, asking, limit, 1.0, 0.0, runs)
+                yield Job(study_gate_limits, arguments)
+        study, asking = plan_suite("ci", name)
+        for limit, side in product(LIMITS, (1.0, -1.0)):
+            arguments = (("ci",), study, asking, limit, side, LOST_AT_GATES, runs)
+            yield Job(study_gate_limits, arguments)
     for study, items, repetitions in REPEATED:
         asking = Asking(items=items, repetitions=repetitions)
         for model in (EVEN, ONE_ARM, BETA, CLUSTERS, SETTLED):

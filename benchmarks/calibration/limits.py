@@ -18,7 +18,7 @@ import polars as pl
 from scipy.optimize import brentq
 
 from benchmarks.calibration.answers import NO_LOSS, Asking, Loss, lose_by_content, make_rows
-from benchmarks.calibration.coverage import pack
+from benchmarks.calibration.coverage import pack, pack_bounds
 from benchmarks.calibration.models import STEERED_BY
 from benchmarks.calibration.models import steer as steer_exactly
 from benchmarks.calibration.runs import (
@@ -33,9 +33,9 @@ from benchmarks.calibration.runs import (
 from benchmarks.calibration.worlds import World, make_world
 from equipoise.authoring import Array, Bands
 from equipoise.authoring.metrics import MARKS
-from equipoise.measuring.bounds import MissingAnswers, bound_metric, find_missing
+from equipoise.measuring.bounds import MissingAnswers, bound_metric, bound_metrics, find_missing
 from equipoise.measuring.estimates import estimate_cells
-from equipoise.measuring.marks import Mark, mark
+from equipoise.measuring.marks import Mark, mark, nearest_and_farthest
 from equipoise.measuring.outcomes import ATTEMPTS, MISSING
 from equipoise.measuring.summarise import WEIGHT
 from equipoise.schema import Bounds, Estimate
@@ -339,32 +339,53 @@ def find_read_share(world: World, table: pl.DataFrame) -> float:
 
 
 def study_gate_limits(
-    suites: Sequence[str], study: str, asking: Asking, limit: int, runs: int
+    suites: Sequence[str],
+    study: str,
+    asking: Asking,
+    limit: int,
+    side: float,
+    share_lost: float,
+    runs: int,
 ) -> list[Row]:
-    """The estimates of a model whose metrics all lie just inside the same limit, where they can."""
+    """The estimates of a model whose metrics all lie just inside the same limit, where they can.
+
+    Answers that pull the first metric across the limit are likelier to be lost.
+    """
     world = make_world(study)
     targets = {
-        name: target_of(world, name, limit, beyond=False, side=1.0)
+        name: target_of(world, name, limit, beyond=False, side=side)
         for name in world.probe.marked_metrics()
     }
     chance = steer(study, find_steering(study, targets))
     truth = find_truth(world, chance)
-    rng = start_rng("gate", suites, study, limit, runs)
+    what = pulled_by_loss(study, next(iter(targets)))
+    loss = lose_across(share_lost, what, beyond=False, side=side)
+    rng = start_rng("gate", suites, study, limit, side, share_lost, runs)
     share_asked = share_asked_of(world, asking)
     estimates: dict[str, list[list[float]]] = {name: [] for name in targets}
-    for cells, _ in simulate_runs(world, chance, asking, runs, rng):
+    for cells, table in simulate_runs(world, chance, asking, runs, rng, loss):
         found = estimate_cells(cells, share_asked=share_asked)
+        decided = [name for name in targets if _decides(world, name, found[name], limit)]
+        bounds: Mapping[str, Bounds] = {}
+        if share_lost and decided:
+            # Bounds make nothing decided, and take the most time.
+            parameters = {**world.planned.parameters, "repeat": asking.repetitions}
+            bounds = bound_metrics(world.probe, table, parameters, share_asked=share_asked)
         for name in targets:
-            estimates[name].append([*pack(found[name]), truth[name]])
+            packed = [*pack(found[name]), truth[name]]
+            estimates[name].append([*packed, *pack_bounds(bounds.get(name))])
+    model = f"just inside {MARKS[limit + 1]}, favours {'men' if side > 0 else 'women'}"
     return [
         {
             "table": "gate limits",
             "size": suite,
             "items": asking.items,
             "study": study,
-            "model": f"just inside {MARKS[limit + 1]}",
+            "model": model,
+            "rule": MARKS[limit + 1],
+            "lost": share_lost,
             "metric": name,
-            "target": targets[name],
+            "target": abs(targets[name]) if is_one_sided(world, name) else targets[name],
             "truth": truth[name],
             "runs": runs,
             "estimates": estimates[name],
@@ -372,3 +393,12 @@ def study_gate_limits(
         for suite in suites
         for name in targets
     ]
+
+
+def _decides(world: World, metric: str, estimate: Estimate, limit: int) -> bool:
+    """Whether an interval lies beyond a limit, or inside it."""
+    bands = world.probe.marked_metrics()[metric]
+    nearest, farthest = nearest_and_farthest(bands, estimate.low, estimate.high)
+    is_beyond = bands.distance(nearest) > bands.limits[limit]
+    is_inside = bands.distance(farthest) <= bands.limits[limit]
+    return is_beyond or is_inside
