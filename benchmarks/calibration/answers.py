@@ -252,9 +252,7 @@ def make_rows(
     return table.with_columns(pl.col(counted).cast(pl.UInt32), pl.lit(1, pl.Int64).alias(WEIGHT))
 
 
-def _tabulate(
-    world: World, slot: SlotAnswers, lost: Array, asking: Asking
-) -> Mapping[str, Array]:
+def _tabulate(world: World, slot: SlotAnswers, lost: Array, asking: Asking) -> Mapping[str, Array]:
     """What is counted of the answers to a prompt of each item."""
     detector = world.probe.detector
     kept = slot.counts - lost

@@ -105,9 +105,7 @@ def _make_limit(row: Row, run: int, rule: str) -> Limit:
     bounds = {}
     if packed_bounds:
         smallest, largest, lowest, highest = packed_bounds
-        bounds[row["metric"]] = Bounds(
-            smallest=smallest, largest=largest, low=lowest, high=highest
-        )
+        bounds[row["metric"]] = Bounds(smallest=smallest, largest=largest, low=lowest, high=highest)
     result = SimulatedResult(
         probe=row["study"],
         setup=setup,

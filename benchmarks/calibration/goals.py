@@ -74,7 +74,9 @@ def list_goals(findings: Findings) -> Iterator[Goal]:
             yield from _coverage_goal(row, what, goal)
             yield _mark_goal(row, what, row["intervals"])
     for row in findings.get("limits", ()):
-        what = f"{_name(row, 'limit')}, {row['where']} {row['target']:.3f}, favours {row['favours']}"
+        what = (
+            f"{_name(row, 'limit')}, {row['where']} {row['target']:.3f}, favours {row['favours']}"
+        )
         what += f", {row['loss']:.0%} lost"
         yield _mark_goal(row, what, row["runs"])
     for row in findings.get("missing", ()):
@@ -198,13 +200,15 @@ def _selection_goals(findings: Findings) -> Iterator[Goal]:
                 runs=row["runs"],
                 allowed=UNFAIR,
             )
-        yield Goal(
-            what=what,
-            happened="do not all cover",
-            wrong=row["runs"] - row["covered"],
-            runs=row["runs"],
-            allowed=round(1 - CATEGORIES_COVERED, 6),
-        )
+        # Intervals of impact ratios are those of the answers that could be classified.
+        if not row["lost"]:
+            yield Goal(
+                what=what,
+                happened="do not all cover",
+                wrong=row["runs"] - row["covered"],
+                runs=row["runs"],
+                allowed=round(1 - CATEGORIES_COVERED, 6),
+            )
 
 
 def find_exact(findings: Findings) -> Iterator[str]:

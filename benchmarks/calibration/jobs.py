@@ -20,6 +20,7 @@ from benchmarks.calibration.comparing import Pair, study_pair
 from benchmarks.calibration.coverage import GATED, study_coverage, study_looks
 from benchmarks.calibration.generalising import (
     DOMINANT,
+    DOUBLED,
     EQUAL,
     FALLING,
     Design,
@@ -188,7 +189,7 @@ def _lose(runs: int) -> Iterator[Job]:
 
 
 def _generalise(runs: int) -> Iterator[Job]:
-    for sizes in (EQUAL, DOMINANT, FALLING):
+    for sizes in (EQUAL, DOUBLED, DOMINANT, FALLING):
         for clusters in CLUSTER_COUNTS:
             for is_crossed, deviation in product((False, True), DEVIATIONS):
                 design = Design(

@@ -286,9 +286,7 @@ def mark_runs(
     return marks
 
 
-def bound_runs(
-    world: World, metric: str, tables: Sequence[pl.DataFrame]
-) -> list[Bounds | None]:
+def bound_runs(world: World, metric: str, tables: Sequence[pl.DataFrame]) -> list[Bounds | None]:
     """The bounds of a metric in some runs, each asked once."""
     (own,) = (each for each in world.probe.metrics if each.name == metric)
     bounds: list[Bounds | None] = []

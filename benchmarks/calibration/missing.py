@@ -69,9 +69,7 @@ QUESTIONS = {
     "rare rate": Question(
         study="jobs_lum", metric="masculine_rate", what=LEVEL, steering={"shift": -0.4}
     ),
-    "difference": Question(
-        study="hiring_an", metric="diff_acceptance_rate", what=GAP, steering={}
-    ),
+    "difference": Question(study="hiring_an", metric="diff_acceptance_rate", what=GAP, steering={}),
     "slope": Question(
         study="jobs_lum", metric="stereotype_rate", what=SLOPE, steering={"slope": 0.3}
     ),
