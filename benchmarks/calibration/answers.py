@@ -55,10 +55,10 @@ TIMES = 10.0
 class Loss:
     """Which answers are lost, because of what they say.
 
-    First outcomes raise the level. Men's first outcomes and women's other outcomes raise the gap. First
-    outcomes where the stereotype leans to them more than on average, and other outcomes elsewhere, raise
-    the slope. Of letters, those that are more masculine than the mean of all letters count as first
-    outcomes; of numbers, those above the mean.
+    First outcomes raise the level. Men's first outcomes and women's other outcomes raise the gap.
+    First outcomes where the stereotype leans to them more than on average, and other outcomes
+    elsewhere, raise the slope. Of letters, those that are more masculine than the mean of all
+    letters count as first outcomes; of numbers, those above the mean.
     """
 
     raising: float
@@ -70,15 +70,15 @@ class Loss:
     lowers: bool = False
     """Whether answers that lower it stand in the place of those that raise it."""
     share: float | None = None
-    """The share of all answers that is lost, in expectation: the chances are scaled to that. None leaves
-    them as they are."""
+    """The share of all answers that is lost, in expectation: the chances are scaled to that.
+    None leaves them as they are."""
 
 
 NO_LOSS = Loss(raising=0.0, others=0.0, what=LEVEL)
 
 
 def lose_by_content(share: float, what: str, *, lowers: bool = False) -> Loss:
-    """Lose this share of all answers: those that raise (or lower) something are far likelier lost."""
+    """Lose this share of all answers: above all those that raise (or lower) something."""
     return Loss(raising=TIMES, others=1.0, what=what, lowers=lowers, share=share)
 
 
@@ -278,7 +278,7 @@ def _draw_lost(
     loss: Loss,
     rng: np.random.Generator | None,
 ) -> list[Array]:
-    """For each slot how many of the counted answers, or words, of each item are lost: item, outcome."""
+    """For each slot how many answers, or words, of each item are lost: item, outcome."""
     if rng is None or loss == NO_LOSS:
         return [np.zeros_like(slot.counts) for slot in answers]
     one_by_one = not _has_labels(world)

@@ -270,8 +270,8 @@ def mark_runs(
 ) -> list[Mark | None]:
     """The marks of a metric in some runs, with the bounds of missing answers and the share read.
 
-    Bounds only make a mark less certain. They take the most time, and so they are computed only where
-    the mark without them is suspect; else the mark without them stands here.
+    Bounds only make a mark less certain. They take the most time, and so they are computed only
+    where the mark without them is suspect; else the mark without them stands here.
     """
     bands = world.probe.marked_metrics()[metric]
     read_shares = [find_read_share(world, table) for table in tables]
@@ -289,10 +289,10 @@ def mark_runs(
 def bound_runs(world: World, metric: str, tables: Sequence[pl.DataFrame]) -> list[Bounds | None]:
     """The bounds of a metric in some runs, each asked once."""
     (own,) = (each for each in world.probe.metrics if each.name == metric)
-    bounds: list[Bounds | None] = []
-    for answers in _find_missing_answers(world, tables):
-        bounds.append(None if answers is None else bound_metric(answers, own))
-    return bounds
+    return [
+        None if answers is None else bound_metric(answers, own)
+        for answers in _find_missing_answers(world, tables)
+    ]
 
 
 def _find_missing_answers(
