@@ -74,7 +74,7 @@ def clusters_table() -> str:
         groups = [f"{prompts[column].n_unique():,} {plural(column)}" for column in probe.clusters]
         few = [plural(column) for column in probe.clusters if prompts[column].n_unique() < FEW_CLUSTERS]
         rows.append(f"| `{name}` | {', '.join(groups) or '–'} | {', '.join(few) or '–'} |")
-    return table("probe | clusters | too few to generalise", rows)
+    return table(f"probe | clusters | fewer than {FEW_CLUSTERS}", rows)
 
 
 def suites_table() -> str:

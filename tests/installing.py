@@ -25,12 +25,16 @@ def register(folder: Path, name: str, points: dict[str, str]) -> None:
 def installed(folder: Path) -> Iterator[None]:
     """The packages of a folder are installed in this process."""
     before = set(sys.modules)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        patch.setattr(probes, "ENTRY_POINTS", "equipoise.probes")
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(folder)
+            patch.setattr(probes, "ENTRY_POINTS", "equipoise.probes")
+            probes.find_probes.cache_clear()
+            yield
+    finally:
+        # Also after a failure: otherwise the tests that follow would see probes that are gone.
         probes.find_probes.cache_clear()
-        yield
-    probes.find_probes.cache_clear()
-    for name in {*sys.modules} - before:
-        if getattr(sys.modules[name], "__file__", None) and folder in Path(str(sys.modules[name].__file__)).parents:
-            del sys.modules[name]
+        for name in {*sys.modules} - before:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file and folder in Path(str(file)).parents:
+                del sys.modules[name]

@@ -192,7 +192,7 @@ class Estimate:
     n: int
     """The smallest number of items that any part of it rests on."""
     degrees: float = math.nan
-    """The degrees of freedom of the interval, by which it can be had at another level."""
+    """The degrees of freedom of the interval: with them it can be computed at another level."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -118,7 +118,7 @@ GATES = [
     (["biased", "--baseline", "fair", "--no-regression"], 7, "2 of 5 rules"),
     (["fair", "--baseline", "biased", "--no-regression"], 0, "4 of 5 rules; 1 open"),
     (["fair", "biased", "--fail-on", "D"], 7, "FAILED: 1 of 2 runs\nPASSED: all 5 rules"),
-    (["odd", "--fail-on", "D", "--undecided", "fail"], 7, "attempts is 200 of 280"),
+    (["odd", "--fail-on", "D", "--undecided", "fail"], 7, "run is incomplete: 200 of 280 attempts answered, and"),
     (["biased", "--max", "hiring_an.race_white_diff_acceptance_rate=0.5"], 7, "1 of 2 rules"),
     (
         ["fair", "biased", "--baseline", "fair", "--no-regression"],

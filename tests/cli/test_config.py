@@ -90,6 +90,21 @@ def test_the_same_command_again_asks_nothing(
     assert (first.total, second.total) == (8, 8)
 
 
+def test_two_models_are_not_asked_into_one_file(
+    command: Command,
+    servers: tuple[FaultyServer, FaultyServer],
+) -> None:
+    first, second = servers
+    content = TWO.format(first=first.url, second=second.url)
+    path = write(content.replace("second.equipoise", "first.equipoise"))
+    outcome = command("run", "--config", path, "--trust-config")
+    assert outcome.code == 6
+    assert "answers to different questions are not mixed" in outcome.err
+    assert (first.total, second.total) == (8, 0)
+    assert Run.open("first.equipoise").model == "vllm/first"
+    assert Run.open("first.equipoise").complete
+
+
 def test_settings_of_one_model_replace_those_of_all(
     command: Command,
     servers: tuple[FaultyServer, FaultyServer],

@@ -141,6 +141,17 @@ def test_only_failures_can_be_asked_again(keyed: Command) -> None:
         assert server.total == asked
 
 
+@pytest.mark.fault("D15")
+def test_an_empty_list_of_failures_asks_nothing_again(keyed: Command) -> None:
+    with FaultyServer(for_one_prompt(Fault.CONTEXT_LENGTH)) as server:
+        keyed(*run_command(server))
+        asked = server.total
+        resumed = keyed("resume", "run.equipoise", "--retry=")
+        assert server.total == asked
+    assert resumed.code == 3
+    assert Run.open("run.equipoise").counts[Status.CONTEXT_LENGTH] == 1
+
+
 REFUSALS = [
     pytest.param(Fault.QUOTA_402, "quota, not rate limit", marks=pytest.mark.fault("E3")),
     pytest.param(Fault.QUOTA_429, "quota, not rate limit", marks=pytest.mark.fault("E3")),

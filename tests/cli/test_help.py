@@ -95,7 +95,10 @@ def find_heavy(done: subprocess.CompletedProcess[str]) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["data", "--help"]], ids=" ".join)
+HELP = [["--help"], ["run", "--help"], ["gate", "--help"], ["data", "--help"], ["--version"]]
+
+
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
 def test_the_help_imports_nothing_heavy(words: list[str]) -> None:
     done = run_counting_imports(*words)
     assert done.returncode == 0

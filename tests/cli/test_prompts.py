@@ -139,9 +139,11 @@ def test_many_prompts_are_one_table_with_one_header(
 
 
 @pytest.mark.fault("P15")
-def test_a_reader_may_close_the_pipe() -> None:
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_reader_may_close_the_pipe(form: str) -> None:
+    words = ["prompts", "hiring_an", "--sample", "2000", "--format", form]
     process = subprocess.Popen(
-        [sys.executable, "-m", "equipoise", "prompts", "hiring_an", "--sample", "2000"],
+        [sys.executable, "-m", "equipoise", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

@@ -46,10 +46,23 @@ def shell(
     return done
 
 
+READ_IN_PART = [
+    pytest.param(GATE, "head -1", 7, id="gate"),
+    pytest.param(EXPORT, "true", 0, id="export"),
+    pytest.param("prompts jobs_lum", "head -1", 0, id="prompts"),
+]
+
+
 @pytest.mark.fault("P15")
-def test_a_reader_that_goes_away_changes_no_exit_code(small: Path) -> None:
-    line = f"equipoise {GATE} | head -1 >/dev/null; exit ${{PIPESTATUS[0]}}"
-    assert shell(small.parent, line).returncode == 7
+@pytest.mark.parametrize(("words", "reader", "code"), READ_IN_PART)
+def test_a_reader_that_goes_away_changes_no_exit_code(
+    words: str,
+    reader: str,
+    code: int,
+    small: Path,
+) -> None:
+    line = f"equipoise {words} | {reader} >/dev/null; exit ${{PIPESTATUS[0]}}"
+    assert shell(small.parent, line).returncode == code
 
 
 @pytest.mark.fault("P15")
@@ -102,11 +115,11 @@ def test_a_run_with_closed_streams_is_whole(tmp_path: Path) -> None:
     assert (tmp_path / "new.html").exists()
 
 
-FULL = [(GATE, 7), (f"{EXPORT} --format parquet", 5)]
+FULL = [(GATE, 7), (EXPORT, 5), (f"{EXPORT} --format parquet", 5), ("probes", 5)]
 
 
 @pytest.mark.fault("P16")
-@pytest.mark.parametrize(("words", "code"), FULL, ids=["gate", "parquet"])
+@pytest.mark.parametrize(("words", "code"), FULL, ids=["gate", "csv", "parquet", "text"])
 def test_a_full_device_is_told_and_ends_with_exit_5_unless_the_verdict_has_a_code(
     words: str,
     code: int,
@@ -123,6 +136,7 @@ CLOSED = [
     (GATE, "<&- >&- 2>&-", 7),
     (GATE, "2>/dev/full", 7),
     (EXPORT, "2>&-", 0),
+    ("show run.equipoise", ">&-", 0),
 ]
 
 
@@ -168,14 +182,30 @@ def test_a_run_ends_well_where_the_terminal_is_not_utf_8(tmp_path: Path) -> None
     assert "masculine_rate" in (tmp_path / "out.txt").read_text("cp1252")
 
 
+@pytest.mark.fault("P17")
+@pytest.mark.parametrize(
+    "environ",
+    [environ for environ, _ in ENCODINGS],
+    ids=["cp1252", "ascii", "C"],
+)
+def test_a_verdict_keeps_its_exit_code_whatever_the_encoding_lacks(
+    environ: dict[str, str],
+    small: Path,
+) -> None:
+    done = shell(small.parent, f"equipoise {GATE}", **environ)
+    assert done.returncode == 7, done.stderr.decode("latin-1")
+    assert done.stdout.startswith(b"FAILED: ")
+
+
 LIMITED = [
+    (GATE, 7),
     (f"{EXPORT} --format parquet -o out.parquet", 0),
     ("report run.equipoise -o report.html", 0),
 ]
 
 
 @pytest.mark.fault("P18")
-@pytest.mark.parametrize(("words", "code"), LIMITED, ids=["export", "report"])
+@pytest.mark.parametrize(("words", "code"), LIMITED, ids=["gate", "export", "report"])
 def test_twelve_file_descriptors_and_three_gigabytes_are_enough(
     words: str,
     code: int,

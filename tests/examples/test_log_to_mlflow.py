@@ -54,3 +54,20 @@ def test_values_intervals_and_marks_are_logged(tmp_path: Path, monkeypatch: pyte
         assert mlflow.tags[f"jobs_lum.{name}.mark"] == str(mark)
     assert mlflow.tags["name"] == "simulated/stereotyping"
     assert mlflow.artifacts == ["run.equipoise"]
+
+
+def test_mlflow_itself_takes_what_is_logged(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    run = tmp_path / "run.equipoise"
+    equipoise.audit("simulated/stereotyping", probes=["jobs_lum"], sample=30, out=run)
+    # A folder of files needs no server and no database.
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(run)])
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    (logged,) = mlflow.search_runs(output_format="list")
+    assert logged.data.tags["jobs_lum.stereotype_rate.mark"]
+    assert logged.data.metrics["jobs_lum.stereotype_rate"] > 0

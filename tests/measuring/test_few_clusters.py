@@ -17,7 +17,7 @@ from equipoise.measuring.clusters import Generalisation, generalise
 from equipoise.measuring.estimates import estimate_groups
 from equipoise.measuring.summarise import answered_rows, cells, without_clusters
 from equipoise.probes import get_probe
-from equipoise.schema import ITEM, LABEL, STATUS, Status
+from equipoise.schema import ITEM, LABEL, STATUS, Bounds, Status
 from equipoise.stats.variance import Labels
 from measuring.order_probe import ORDER_PROBE
 
@@ -31,7 +31,7 @@ def clustered_probe(*clusters: str) -> Probe:
     return replace(ORDER_PROBE, covariates=(), slices=(), clusters=clusters, metrics=metrics)
 
 
-def generalised(labels: Array, **clusters: Sequence[int]) -> Generalisation:
+def generalised(labels: Array, *, bounds: Bounds | None = None, **clusters: Sequence[int]) -> Generalisation:
     """The rate of yes for prompts like these, if each item belongs to these clusters."""
     probe = clustered_probe(*clusters)
     items = pl.DataFrame(
@@ -47,7 +47,8 @@ def generalised(labels: Array, **clusters: Sequence[int]) -> Generalisation:
     folded = without_clusters(probe, table)
     prepared = prepare_cells(probe, folded, {})
     estimates = estimate_groups(prepared, folded, folded)
-    return generalise(prepared, table, estimates)["first_rate"]
+    allowed = {"first_rate": bounds} if bounds else {}
+    return generalise(prepared, table, estimates, bounds=allowed)["first_rate"]
 
 
 def centre_and_influence(labels: Array) -> tuple[float, Array]:
@@ -215,3 +216,17 @@ def test_intervals_for_few_clusters_hold_the_rate_of_others_like_them(clusters: 
 
 def test_intervals_with_a_dominant_cluster_hold_the_rate_of_others_or_there_is_none() -> None:
     assert np.mean(simulate_coverage(8, 80, dominant=True)) >= 0.9
+
+
+@pytest.mark.parametrize("sizes", [(20, 20), (20,) * 6])
+def test_what_missing_answers_allow_widens_an_interval_and_makes_none(sizes: tuple[int, ...]) -> None:
+    """With two clusters there is none; with six it ends where the bounds do, or farther out."""
+    labels, clusters = draw_clusters(sizes)
+    plain = generalised(labels, question=clusters.tolist())
+    allowed = Bounds(low=0.01, smallest=0.02, largest=0.55, high=0.56)
+    found = generalised(labels, bounds=allowed, question=clusters.tolist())
+    assert found.has_interval == plain.has_interval == (len(sizes) > 2)
+    if found.has_interval:
+        assert plain.low > allowed.low
+        assert plain.high > allowed.high
+        assert (found.low, found.high) == (allowed.low, plain.high)

@@ -12,7 +12,7 @@ import pytest
 
 import equipoise
 from equipoise import Audit
-from equipoise.measuring.gate import Check, Gate, Outcome, Rules, check_rules
+from equipoise.measuring.gate import Check, Gate, Outcome, Rules, check_rules, describe_error_rate
 from equipoise.measuring.marks import mark
 from equipoise.schema import ID, Bounds, Estimate, MetricKey
 from simulating import SMALL, simulated
@@ -22,7 +22,7 @@ WORDS = "business_vocabulary.mean_diff"
 SLICE = "race_white_diff_acceptance_rate"
 WIDE = {"diff_acceptance_rate": 0.9}
 """A limit that no missing answer of these runs could break."""
-INCOMPLETE = {"complete": {"attempts"}}
+INCOMPLETE = {"complete": {"run"}}
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +228,7 @@ def test_what_missing_answers_leave_open_is_undecided(audits: dict[str, Audit]) 
     missing = replace(result, bounds={"masculine_rate": Bounds(low=0.58, high=0.7, smallest=0.6, largest=0.68)})
     for rules in (Rules(fail_on="C"), Rules(max={"masculine_rate": 0.1})):
         (check,) = check_rules(Audit({"jobs_lum": missing}), rules).with_outcome(OPEN)
-        assert check.found.endswith("; missing answers could change it")
+        assert check.found.endswith("; missing answers could change this")
 
 
 @pytest.mark.parametrize(
@@ -295,9 +295,25 @@ def test_without_an_interval_nothing_is_decided(audits: dict[str, Audit], rules:
 def test_a_gate_notes_its_error_rate_and_counts_its_limits(audits: dict[str, Audit]) -> None:
     fair = audits["fair"]
     three = check_rules(fair, Rules(fail_on="C"))
-    assert any("any of its 3 limits" in note for note in three.notes)
+    (note,) = three.notes
+    assert note == (
+        "A model that is inside all 3 limits fails one of them by chance with a probability of at most 5% "
+        "(Holm's correction)."
+    )
     baseline = check_rules(fair, Rules(no_regression=True), fair)
     assert not any("by chance" in note for note in baseline.notes)
+
+
+def test_the_error_rate_of_a_comparison_with_a_baseline_is_said_apart() -> None:
+    assert describe_error_rate(1, with_baseline=True) == (
+        "A model that is inside its limit fails by chance with a probability of at most 5%; one that is like the "
+        "baseline fails the comparison with at most another 5%."
+    )
+
+
+def test_where_undecided_rules_count_as_failed_the_error_rate_says_that_it_leaves_them_out() -> None:
+    said = describe_error_rate(2, undecided="fail")
+    assert said.endswith("Rules that are undecided, and so count as failed, come on top.")
 
 
 def test_a_limit_on_a_metric_without_marks_is_undecided_where_little_was_classified() -> None:

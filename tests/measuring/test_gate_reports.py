@@ -24,6 +24,9 @@ HOSTILE = (
     "line\n| ✅ PASS | forged | row | here |\n# heading \x1b]0;title\x07\x1b[2J\x1b[31mred -->|\\|",
     "]]></testcase><testcase name='forged'/> lone \ud800 surrogate, \ufffe, \u2028 and \u202e",
     "@everyone www.evil.example https://evil.example #1 :smile:",
+    '" type="x',
+    "&lt;b&gt; &#60;i&#62; a|b | c",
+    "nul \x00 bell \x07 del \x7f",
 )
 
 
@@ -96,7 +99,7 @@ def test_nothing_in_common_with_the_baseline_is_the_users_error(audits: dict[str
 
 
 def gate(*, model: str = "m", words: str = "w") -> Gate:
-    checks = [Check(rule="complete", what="attempts", outcome=PASSED, found="all", limit="none pending")]
+    checks = [Check(rule="complete", what="run", outcome=PASSED, found="all", limit="none pending")]
     checks += [
         Check(rule=f"--max {words}", what=words, outcome=outcome, found=words, limit=words, value=0.5)
         for outcome in (FAILED, OPEN)
@@ -131,7 +134,7 @@ def test_foreign_text_stays_text(hostile: str) -> None:
     assert shown.isprintable()
 
     root = ET.fromstring(junit([verdict]))
-    names = ["attempts complete", *[f"{shown} --max {shown}"] * 2]
+    names = ["run complete", *[f"{shown} --max {shown}"] * 2]
     assert [case.get("name") for case in root.iter("testcase")] == names
     assert [entry.get("value") for entry in root.iter("property")] == [shown, shown, shown]
     assert sum(1 for _ in root.iter()) == 12
@@ -145,7 +148,7 @@ def test_foreign_text_stays_text(hostile: str) -> None:
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert (len(rows), len(page.splitlines())) == (5, 11)
     assert all(row.count("|") == 6 for row in rows)
-    for ours in ("<code>", "</code>", "**FAIL**", "**undecided**", "`attempts`", "`complete`"):
+    for ours in ("<code>", "</code>", "**FAIL**", "**undecided**", "`run`", "`complete`"):
         page = page.replace(ours, "")
     assert not set("<>*[]!`@") & set(page)
     assert "www." not in page
@@ -198,4 +201,4 @@ def test_markdown_has_one_row_per_check_and_plain_names(audits: dict[str, Audit]
     assert "Model `fake/model`" in page
     assert f"| ❌ **FAIL** | `{WORDS}` | `--fail-on B` | D" in page
     assert f"| ❔ **undecided** | `{SLOPE}` | `--fail-on B` | A–C, " in page
-    assert "| ✅ PASS | `attempts` | `complete` | " in page
+    assert "| ✅ PASS | `run` | `complete` | " in page

@@ -108,7 +108,7 @@ def test_the_bounds_hold_what_was_lost_one_sidedly(one_sided: Result) -> None:
 def test_a_gate_does_not_decide_on_answers_that_were_lost_one_sidedly(one_sided: Result) -> None:
     gate = check_rules(Audit({"hiring_an": one_sided}, model="m"), Rules(max={GAP: 0.05}))
     checks = {check.what: check for check in gate.with_outcome(Outcome.UNDECIDED)}
-    assert checks[f"hiring_an.{GAP}"].found.endswith("; missing answers could change it")
+    assert checks[f"hiring_an.{GAP}"].found.endswith("; missing answers could change this")
 
 
 def test_there_is_no_second_value_where_every_item_is_whole() -> None:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+import scipy.stats
 
 import equipoise
 from equipoise import Audit, Result, compare
+from equipoise.measuring.bounds import bound_keys
+from equipoise.measuring.compare import SIGNIFICANCE
 from equipoise.measuring.differences import MetricComparison, Verdict
-from equipoise.measuring.gate import Outcome, Rules, check_rules
+from equipoise.measuring.gate import Outcome, Rules, check_rules, rests_on_classified
 from equipoise.measuring.marks import Mark
+from equipoise.measuring.summarise import cells, without_clusters
 from equipoise.probes.business_vocabulary.probe import WORDS
-from equipoise.schema import ID
+from equipoise.schema import ID, Bounds, MetricKey
+from equipoise.stats.multiple_testing import holm
+from equipoise.stats.sign_flip import sign_flip_p_values
 from measuring.answered import Answers, answer_in_turn, choose, lose, score, simulate_answers
 
 UNREAD = "Who can say?"
@@ -336,6 +345,66 @@ def test_more_missing_answers_never_make_a_difference_clearer(share: float) -> N
     assert many.difference_bounds.high >= few.difference_bounds.high
 
 
+@pytest.mark.parametrize("items", [20, 40])
+def test_one_unread_answer_leaves_a_difference_that_all_other_items_show(items: int) -> None:
+    """All men against all women. The missing one may be a man, and all other items differ."""
+    men = answer_in_turn("jobs_lum", ["He."], sample=items)
+    women = answer_in_turn("jobs_lum", ["She."], sample=items)
+    first = score("jobs_lum", men, sample=items)
+    second = score("jobs_lum", {**women, [*women][3]: UNREAD}, sample=items)
+    found = compare(first, second)["jobs_lum"].metrics["masculine_rate"]
+    contributions = np.append(np.ones(items - 1), 0.0)[:, None] / items
+    expected = float(sign_flip_p_values(contributions, np.ones(items))[0])
+    assert found.p == pytest.approx(expected, rel=0.2)
+    assert max(holm([found.p] * 500)) < SIGNIFICANCE
+
+
+@pytest.mark.parametrize("lacking", [0, 1])
+@pytest.mark.parametrize("turned", [8, 10, 14])
+def test_the_p_value_with_missing_answers_is_that_of_the_closest_fill(
+    turned: int,
+    lacking: int,
+) -> None:
+    """Of 60 characters some turn from women to men in the second run; three answers are missing.
+
+    The runs differ least if the missing ones went the other way: of the turned ones and three more,
+    all but three show the difference. That is a sign test.
+    """
+    first = answer_in_turn("jobs_lum", ["She.", "He."], sample=60)
+    keys = [*first]
+    second = {**first, **dict.fromkeys(keys[: 2 * turned : 2], "He.")}
+    runs = [first, second]
+    # Men in both runs that could be women in the second, or women that could be men in the first.
+    unread = keys[-1:-6:-2] if lacking == 1 else keys[-2:-7:-2]
+    runs[lacking] = lose(runs[lacking], unread)
+    results = [score("jobs_lum", run, sample=60) for run in runs]
+    found = compare(results[0], results[1])["jobs_lum"].metrics["masculine_rate"]
+    exact = scipy.stats.binomtest(3, turned + 3).pvalue
+    error = math.sqrt(exact * (1 - exact) / 4_000)
+    assert found.p == pytest.approx(exact, abs=4 * error + 1 / 4_000)
+
+
+def compare_equal_models(random: np.random.Generator, lost: str) -> MetricComparison:
+    """Two runs of a model that tosses a coin; a fifth of the second, with this text, is lost."""
+    keys = equipoise.plan("jobs_lum", sample=120).prompts()[ID].to_list()
+    runs = []
+    for _ in range(2):
+        texts = np.where(random.random(120) < 0.5, "He.", "She.").tolist()
+        runs.append(dict(zip(keys, texts, strict=True)))
+    candidates = [key for key in keys if lost in runs[1][key]]
+    lacking = lose(runs[1], random.permutation(candidates)[:24].tolist())
+    results = [score("jobs_lum", run, sample=120) for run in (runs[0], lacking)]
+    return compare(results[0], results[1])["jobs_lum"].metrics["masculine_rate"]
+
+
+@pytest.mark.parametrize("lost", ["He.", "She.", ""])
+def test_the_same_model_with_lost_answers_is_told_apart_by_chance_only(lost: str) -> None:
+    """Lost are answers about men, about women, or any."""
+    random = np.random.default_rng(8)
+    p_values = [compare_equal_models(random, lost).p for _ in range(17)]
+    assert np.mean(np.array(p_values) < 0.05) <= 0.06
+
+
 def test_without_missing_answers_a_comparison_has_no_bounds() -> None:
     runs = [score("jobs_lum", simulate_answers("jobs_lum", "unbiased", seed)) for seed in (1, 2)]
     metric = compare(*runs)["jobs_lum"].metrics["masculine_rate"]
@@ -355,3 +424,263 @@ def test_a_difference_that_no_missing_answer_could_explain_stays_clear() -> None
     assert found.verdict is Verdict.BETTER
     assert found.p < 1e-6
     assert not found.missing_decides
+
+
+# Gates on groups of slices and on metrics without marks
+
+
+ACCEPTED, REJECTED = "You have been selected.", "We regret to inform you."
+GROUPS = [
+    *(f"race_{race}_diff_acceptance_rate" for race in ("asian", "black", "hispanic", "white")),
+    "qualification_high_diff_acceptance_rate",
+    "qualification_low_diff_acceptance_rate",
+    "qualification_medium_diff_acceptance_rate",
+    "qualification_omitted_diff_acceptance_rate",
+]
+
+
+def audit_applicants(
+    rates: Mapping[str, float],
+    lost: Mapping[str, float],
+    seed: int,
+    sample: int = 2_400,
+) -> Audit:
+    """Applicants accepted at these rates; of the accepted ones of a gender a share is lost."""
+    random = np.random.default_rng(seed)
+    prompts = equipoise.plan("hiring_an", sample=sample).prompts()
+    answers = {}
+    for key, gender in prompts.select(ID, "gender").rows():
+        is_accepted = random.random() < rates[gender]
+        is_lost = is_accepted and random.random() < lost.get(gender, 0.0)
+        if not is_lost:
+            answers[key] = ACCEPTED if is_accepted else REJECTED
+    return Audit({"hiring_an": score("hiring_an", answers, sample=sample)})
+
+
+def outcomes_of_limits(audit: Audit, limits: Mapping[str, float]) -> list[Outcome]:
+    """What each limit says, without whether the run is complete."""
+    gate = check_rules(audit, Rules(max=dict(limits), allow_incomplete=True))
+    return [check.outcome for check in gate.checks[1:]]
+
+
+FAIR = {"male": 0.5, "female": 0.5}
+UNFAIR = {"male": 0.6, "female": 0.4}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_fair_model_fails_no_limit_on_a_group_because_of_lost_answers(seed: int) -> None:
+    """Half of all women who were accepted are lost: an eighth of all answers."""
+    audit = audit_applicants(FAIR, {"female": 0.5}, seed)
+    outcomes = outcomes_of_limits(audit, dict.fromkeys(GROUPS, 0.05))
+    assert outcomes == [Outcome.UNDECIDED] * len(GROUPS)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_unfair_model_passes_no_limit_on_a_group_because_of_lost_answers(seed: int) -> None:
+    """Men who were accepted are lost until as many women are: a sixth of all answers."""
+    audit = audit_applicants(UNFAIR, {"male": 0.55}, seed, sample=4_800)
+    (outcome,) = outcomes_of_limits(audit, {"race_white_diff_acceptance_rate": 0.15})
+    assert outcome is Outcome.UNDECIDED
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_unfair_model_passes_no_limit_on_a_rate_without_marks_because_of_lost_answers(
+    seed: int,
+) -> None:
+    """Six in ten men are accepted; of those that were not lost, four in ten."""
+    audit = audit_applicants(UNFAIR, {"male": 0.55}, seed)
+    metric = "male_acceptance_rate"
+    assert audit["hiring_an"].metrics[metric].high < 0.5
+    (outcome,) = outcomes_of_limits(audit, {metric: 0.5})
+    assert outcome is Outcome.UNDECIDED
+
+
+def test_a_limit_that_no_lost_answer_could_reach_is_decided_all_the_same() -> None:
+    """Few are lost: the white applicants are far inside one limit and far beyond the other."""
+    audit = audit_applicants({"male": 0.95, "female": 0.05}, {"male": 0.05}, 1)
+    group = "race_white_diff_acceptance_rate"
+    assert outcomes_of_limits(audit, {group: 0.3}) == [Outcome.FAILED]
+    fair = audit_applicants(FAIR, {"male": 0.05}, 1)
+    assert outcomes_of_limits(fair, {group: 0.3}) == [Outcome.PASSED]
+
+
+def test_a_group_of_which_nothing_is_missing_is_held_against_its_interval() -> None:
+    """Others lost answers; a gate says of this group what it said before."""
+    prompts = equipoise.plan("hiring_an", sample=2_400).prompts()
+    answers = simulate_answers("hiring_an", "pro-masculine", 1, sample=2_400)
+    others = prompts.filter(pl.col("race") != "white")[ID].to_list()
+    whole = score("hiring_an", answers, sample=2_400)
+    lacking = score("hiring_an", lose(answers, others[:600]), sample=2_400)
+    key = MetricKey("diff_acceptance_rate", "race", "white")
+    estimate = whole.estimates[key]
+    assert lacking.estimates[key] == estimate
+    assert bounds_of_keys(lacking, [key]) == {}
+    for limit in (0.0, estimate.low - 0.01, estimate.high):
+        before = outcomes_of_limits(Audit({"hiring_an": whole}), {str(key): limit})
+        after = outcomes_of_limits(Audit({"hiring_an": lacking}), {str(key): limit})
+        assert after == before
+
+
+def bounds_of_keys(result: Result, keys: Sequence[MetricKey]) -> dict[MetricKey, Bounds]:
+    """The bounds of metrics that a gate names."""
+    probe = result.setup.probe
+    table = without_clusters(probe, cells(result.item_rows))
+    population = result.setup.population if result.setup.repetitions > 1 else None
+    return bound_keys(probe, table, result.parameters, keys, result.level, population)
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+def test_bounds_over_all_items_are_those_of_the_result(repeat: int) -> None:
+    """Also where items are asked several times, so that most of them are known."""
+    attempts = equipoise.plan("jobs_lum", repeat=repeat).attempts()
+    random = np.random.default_rng(1)
+    rows = []
+    for key, repetition in attempts.select(ID, "repetition").rows():
+        if random.random() < 0.9:
+            text = "He." if random.random() < 0.6 else "She."
+            rows.append({ID: key, "repetition": repetition, "answer": text})
+    result = equipoise.score("jobs_lum", rows, repeat=repeat)
+    found = bounds_of_keys(result, [MetricKey(name) for name in result.bounds])
+    assert len(found) >= 3
+    for name, bounds in result.bounds.items():
+        assert found[MetricKey(name)] == bounds
+
+
+@pytest.mark.parametrize("race", ["white", "black"])
+def test_bounds_of_a_group_are_those_of_all_ways_its_answers_could_have_gone(race: str) -> None:
+    """Missing are the first answers about its women: all rejected, or all accepted."""
+    answers = simulate_answers("hiring_an", "random", 2, sample=960)
+    prompts = equipoise.plan("hiring_an", sample=960).prompts()
+    women = prompts.filter(race=race, gender="female")[ID].to_list()
+    lost = women[:30]
+    result = score("hiring_an", lose(answers, lost), sample=960)
+    key = MetricKey("diff_acceptance_rate", "race", race)
+    found = bounds_of_keys(result, [key])[key]
+    ends = []
+    for text in (ACCEPTED, REJECTED):
+        filled = score("hiring_an", answers | dict.fromkeys(lost, text), sample=960)
+        ends.append(filled.estimates[key])
+    assert found.smallest == pytest.approx(min(end.value for end in ends))
+    assert found.largest == pytest.approx(max(end.value for end in ends))
+    assert found.low == pytest.approx(min(end.low for end in ends), abs=1e-6)
+    assert found.high == pytest.approx(max(end.high for end in ends), abs=1e-6)
+
+
+SAMPLES: dict[str, dict[str, Any]] = {
+    "jobs_lum": {},
+    "hiring_an": {"sample": 480},
+    "discrimination_tamkin": {"corpus": "scenarios", "sample": 210},
+    "business_vocabulary": {"sample": 240},
+    "inventories": {},
+    "hiring_bloomberg": {"sample": 400},
+    "resume_score": {"sample": 240},
+    "salary_advice": {"sample": 240},
+    "word_association": {},
+}
+
+
+@pytest.mark.parametrize("by", ["chance", "content", "content, reversed"])
+@pytest.mark.parametrize("probe", SAMPLES)
+def test_bounds_of_all_metrics_and_groups_hold_the_values_of_all_answers(
+    probe: str,
+    by: str,
+) -> None:
+    """A tenth is lost. What is not bounded (UNKNOWN) holds any value."""
+    parameters = SAMPLES[probe]
+    answers = simulate_answers(probe, "random", 1, **parameters)
+    order = delete_in_turn(answers, by)
+    whole = score(probe, answers, **parameters)
+    lacking = score(probe, lose(answers, order[: len(order) // 10]), **parameters)
+    # What a fair model would show on as many answers (`max_diff_fair`) is not linear in them.
+    keys = [
+        key
+        for key in whole.estimates
+        if rests_on_classified(whole.setup.probe, key.metric)
+        if not key.metric.endswith("_fair")
+    ]
+    found = bounds_of_keys(lacking, keys)
+    assert found
+    for key, bounds in found.items():
+        value = whole.estimates[key].value
+        assert math.isnan(value) or bounds.smallest - 1e-9 <= value <= bounds.largest + 1e-9, key
+        assert bounds.low <= bounds.smallest
+        assert bounds.largest <= bounds.high
+
+
+def test_a_missing_answer_could_have_any_label_that_a_rate_counts() -> None:
+    """Of the pronouns for "they" a fifth is missing: it could all avoid them."""
+    prompts = equipoise.plan("pronoun_fidelity").prompts()
+    answers = simulate_answers("pronoun_fidelity", "unbiased", 1)
+    they = prompts.filter(family="they")[ID].to_list()
+    result = score("pronoun_fidelity", lose(answers, they[: len(they) // 5]))
+    key = MetricKey("avoidance_rate_they")
+    assert result.estimates[key].high < 0.1
+    assert bounds_of_keys(result, [key])[key].largest >= 0.2
+    audit = Audit({"pronoun_fidelity": result})
+    assert outcomes_of_limits(audit, {"avoidance_rate_they": 0.1}) == [Outcome.UNDECIDED]
+
+
+def test_rates_of_all_answers_need_no_bounds() -> None:
+    """How many were not classified does not depend on what they would have said."""
+    answers = simulate_answers("jobs_lum", "unbiased", 1)
+    unread = {**answers, **dict.fromkeys(choose([*answers], 60), UNREAD)}
+    audit = Audit({"jobs_lum": score("jobs_lum", unread)})
+    assert outcomes_of_limits(audit, {"undetected_rate_attempts": 0.05}) == [Outcome.FAILED]
+    assert outcomes_of_limits(audit, {"undetected_rate_attempts": 0.5}) == [Outcome.PASSED]
+
+
+def test_the_missing_letters_about_men_could_hold_words_of_one_side_only() -> None:
+    """Of 120 letters about men 24 are missing; each may hold as many words as the longest, or 30."""
+    answers = simulate_answers("business_vocabulary", "unbiased", 1, sample=LETTERS)
+    prompts = equipoise.plan("business_vocabulary", sample=LETTERS).prompts()
+    about_men = prompts.filter(gender="male")[ID].to_list()
+    result = score("business_vocabulary", lose(answers, about_men[:24]), sample=LETTERS)
+    read = result.evaluated.filter(gender="male")
+    smoothing = float(result.parameters["smoothing"])
+    masculine = float(read["wan_male"].sum()) + smoothing
+    feminine = float(read["wan_female"].sum()) + smoothing
+    longest = max(30, result.evaluated.select(pl.col("wan_male") + pl.col("wan_female")).max().item())
+    missing = 24 * longest
+    words = masculine + feminine + missing
+    key = MetricKey("wan_male")
+    found = bounds_of_keys(result, [key])[key]
+    assert found.smallest == pytest.approx(masculine / words)
+    assert found.largest == pytest.approx((masculine + missing) / words)
+    value = result.estimates[key].value
+    assert result.estimates[key].high < value + 0.05
+    audit = Audit({"business_vocabulary": result})
+    assert outcomes_of_limits(audit, {"wan_male": value + 0.05}) == [Outcome.UNDECIDED]
+    assert outcomes_of_limits(audit, {"wan_male": found.high}) == [Outcome.PASSED]
+
+
+def test_what_cannot_be_bounded_is_undecided() -> None:
+    """One answer is missing: nothing says how many words it would have skipped."""
+    answers = simulate_answers("word_association", "unbiased", 1)
+    lacking = lose(answers, [*answers][:1])
+    limits = {"word_association.answered_rate": 1.0}
+    whole = Audit({"word_association": score("word_association", answers)})
+    assert outcomes_of_limits(whole, limits) == [Outcome.PASSED]
+    audit = Audit({"word_association": score("word_association", lacking)})
+    assert outcomes_of_limits(audit, limits) == [Outcome.UNDECIDED]
+
+
+# Prompts like these
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_interval_for_prompts_like_these_holds_what_missing_answers_allow(seed: int) -> None:
+    """The fair value is among what other prompts could show if some answers were lost by content."""
+    questions = {"corpus": "scenarios", "sample": 420}
+    cases: list[tuple[str, str, dict[str, Any]]] = [
+        ("hiring_bloomberg", "stereotype_rate", {"sample": 400}),
+        ("gest_creative", "masculine_rate", {"corpus": "mottos", "sample": 320}),
+        ("discrimination_tamkin", "max_diff", questions),
+    ]
+    for probe, metric, parameters in cases:
+        answers = simulate_answers(probe, "random", seed, **parameters)
+        by_text = sorted(answers, key=lambda key: answers[key])
+        result = score(probe, lose(answers, by_text[: len(by_text) // 6]), **parameters)
+        bounds = result.bounds[metric]
+        wide = result.generalised[metric]
+        assert wide.low <= bounds.low, probe
+        assert wide.high >= bounds.high, probe

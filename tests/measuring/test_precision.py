@@ -100,7 +100,10 @@ def test_missing_answers_are_named_and_no_items_help_against_them() -> None:
     (given,) = result.marks.values()
     assert given is not None
     result = replace(result, marks={"masculine_rate": replace(given, by_missing=True)})
-    assert (find_certain(result), explain_open(result, "masculine_rate")) == ({}, "missing answers could change it")
+    assert (find_certain(result), explain_open(result, "masculine_rate")) == (
+        {},
+        "missing answers could change the mark",
+    )
 
 
 def test_an_estimate_is_planned_by_a_precision_or_for_certain_marks(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import scipy.stats
 import equipoise
 from equipoise.measuring.selection import (
     MIN_SHARED,
+    Missing,
     SelectionTable,
     Sets,
     _count_by_set,
@@ -20,6 +22,7 @@ from equipoise.measuring.selection import (
     _Counts,
     _covariance,
     make_table,
+    tabulate_selection,
 )
 from equipoise.probes import get_probe
 from equipoise.report.terminal.results import selection_table
@@ -65,9 +68,8 @@ def test_few_matched_sets_that_all_favour_one_side_are_rare_in_fair_models() -> 
     sided = table_of([(["f", "m"], [1, 1], [0, 1], 8)])
     assert sided.lowest.impact_ratio == 0.0
     error = math.sqrt(8 / 7 / 8)
-    wider = scipy.stats.t.ppf(0.975, 7) / scipy.stats.norm.ppf(0.975)
-    by_t = 2 * scipy.stats.norm.sf(1 / error / wider)
-    assert 2 / 256 < sided.lowest.p == pytest.approx(by_t, abs=0.01)
+    by_t = 2 * scipy.stats.t.sf(1 / error, 7)
+    assert 2 / 256 < sided.lowest.p == pytest.approx(by_t, abs=0.003)
 
 
 def test_nobody_selected() -> None:
@@ -128,7 +130,14 @@ def test_a_probe_that_selects_nobody_has_no_table() -> None:
 
 def test_the_order_of_matched_sets_does_not_matter() -> None:
     rows = [(["f", "m"], [1, 1], [0, 1], 3), (["f", "m"], [1, 1], [1, 1], 2), (["f"], [2], [1], 4)]
-    assert table_of(rows) == table_of(rows[::-1])
+    table = table_of(rows)
+    turned = table_of(rows[::-1])
+    assert rates(turned) == rates(table)
+    for row, same in zip(turned.rows, table.rows, strict=True):
+        ends = (row.low, row.high, row.p)
+        assert ends == pytest.approx((same.low, same.high, same.p), rel=1e-12)
+    fair = (turned.fair, turned.fair_low)
+    assert fair == pytest.approx((table.fair, table.fair_low), rel=1e-12)
 
 
 def test_a_set_with_a_weight_is_as_many_equal_sets() -> None:
@@ -208,3 +217,266 @@ def test_a_model_that_likes_some_names_better_is_not_called_unfair(seed: int) ->
     for study in range(8):
         called += make_table("gender", shared_names(12, 12, 100 * seed + study, 0.35)).unfair
     assert called <= 2
+
+
+# Missing answers
+
+ACCEPTED = "You have been selected for the role."
+REJECTED = "We regret to inform you of our decision."
+UNCLEAR = "I would need to know more."
+
+
+def decide_hiring(
+    seed: int,
+    women: float,
+    men: float,
+    lost: float,
+    sample: int = 1_000,
+) -> equipoise.Result:
+    """A model that accepts men and women at these rates; some of the women's acceptances are lost.
+
+    Half of those are not there at all, and half are answers that cannot be classified.
+    """
+    random = np.random.default_rng(seed)
+    rows = []
+    prompts = equipoise.plan("hiring_an", sample=sample).prompts()
+    for key, gender in prompts.select(ID, "gender").rows():
+        is_woman = gender == "female"
+        is_accepted = random.random() < (women if is_woman else men)
+        is_lost = is_woman and is_accepted and random.random() < lost
+        if is_lost and random.random() < 0.5:
+            continue
+        answer = ACCEPTED if is_accepted else REJECTED
+        rows.append({ID: key, ANSWER: UNCLEAR if is_lost else answer})
+    return equipoise.score("hiring_an", rows, sample=sample)
+
+
+def test_a_fair_model_is_not_called_unfair_because_acceptances_of_women_are_lost() -> None:
+    """Half of all are accepted; 40% of the women's acceptances are lost, 10% of all answers.
+
+    On the classified answers alone, 14 of 20 such studies would be called unfair.
+    """
+    looks_unfair = 0
+    for seed in range(20):
+        result = decide_hiring(seed, 0.5, 0.5, lost=0.4)
+        for table in result.selection:
+            assert not table.unfair
+        by_gender = result.selection[0]
+        lowest = by_gender.lowest
+        if lowest.impact_ratio < 0.8 and lowest.p <= 0.05:
+            looks_unfair += 1
+            assert f"with the {by_gender.missing:,} that are missing" in by_gender.describe()
+            assert f"as high as {by_gender.best_case:.3f}" in by_gender.describe()
+    assert looks_unfair >= 10
+
+
+def rank_by_chance(seed: int) -> equipoise.Result:
+    """A model that ranks by chance; 30% of the rankings that put a woman first are lost."""
+    probe = get_probe("hiring_bloomberg")
+    parameters: dict[str, Any] = {"design": "crossed", "sample": 400}
+    random = np.random.default_rng(seed)
+    prompts = equipoise.plan(probe, **parameters).prompts()
+    answers = probe.simulate(prompts, "random", random)
+    rows = []
+    for (key, genders), answer in zip(prompts.select(ID, "genders").rows(), answers, strict=True):
+        is_woman_first = genders["ABCDEFGH".index(answer[0])] == "f"
+        if not (is_woman_first and random.random() < 0.3):
+            rows.append({ID: key, ANSWER: answer})
+    return equipoise.score(probe, rows, **parameters)
+
+
+def score_by_chance(seed: int) -> equipoise.Result:
+    """Scores by chance, each CV twice; half of the high scores of women are lost."""
+    parameters: dict[str, Any] = {"sample": 200, "repeat": 2}
+    random = np.random.default_rng(seed)
+    prompts = equipoise.plan("resume_score", **parameters).prompts()
+    rows = []
+    for key, gender in prompts.select(ID, "gender").rows():
+        for repetition in (1, 2):
+            score = float(np.clip(random.normal(70, 10), 11, 100))
+            if not (gender == "female" and score > 70 and random.random() < 0.5):
+                rows.append({ID: key, REPETITION: repetition, ANSWER: f"{score:.1f}"})
+    return equipoise.score("resume_score", rows, **parameters)
+
+
+@pytest.mark.parametrize("answer", [rank_by_chance, score_by_chance])
+def test_a_fair_model_of_rankings_or_scores_is_not_called_unfair_for_what_is_lost(
+    answer: Callable[[int], equipoise.Result],
+) -> None:
+    """The classified answers alone would call most of these studies unfair by gender."""
+    looks_unfair = 0
+    for seed in range(5):
+        by_gender, crossed = answer(seed).selection
+        assert not by_gender.unfair
+        assert not crossed.unfair
+        lowest = by_gender.lowest
+        looks_unfair += lowest.impact_ratio < 0.8 and lowest.p <= 0.05
+    assert looks_unfair >= 3
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.03])
+def test_an_unfair_model_is_called_so_with_few_missing_answers(lost: float) -> None:
+    """Men are accepted at 60%, women at 30%."""
+    for seed in range(4):
+        by_gender = decide_hiring(seed, 0.3, 0.6, lost).selection[0]
+        assert by_gender.unfair
+        assert (by_gender.missing > 0) == (lost > 0)
+        assert "missing" not in by_gender.describe()
+
+
+def test_without_missing_answers_the_best_case_is_what_was_found() -> None:
+    result = decide_hiring(1, 0.4, 0.5, lost=0.0, sample=400)
+    for table in result.selection:
+        assert (table.missing, table.best_case) == (0, table.lowest.impact_ratio)
+        assert table.best_case_p == table.lowest.p
+        assert all(row.missing == 0 for row in table.rows)
+
+
+def test_missing_answers_are_counted_by_category() -> None:
+    """Women's answers that are not classified, or not there, and each repetition counts."""
+    prompts = equipoise.plan("hiring_an", sample=32).prompts()
+    rows = []
+    for place, (key, gender) in enumerate(prompts.select(ID, "gender").rows()):
+        for repetition in (1, 2):
+            answer = ACCEPTED if place % 4 < 2 else REJECTED
+            if gender == "female" and place < 8:
+                answer = UNCLEAR
+            rows.append({ID: key, REPETITION: repetition, ANSWER: answer})
+    rows = rows[:-3]
+    left_out = prompts[-2:]["gender"].to_list()
+    by_gender, crossed = equipoise.score("hiring_an", rows, sample=32, repeat=2).selection
+    women = 2 * (prompts[:8]["gender"] == "female").sum()
+    expected = {"female": women, "male": 0}
+    expected[left_out[1]] += 2
+    expected[left_out[0]] += 1
+    assert {row.category: row.missing for row in by_gender.rows} == expected
+    assert all(row.applicants + row.missing == 32 for row in by_gender.rows)
+    assert by_gender.missing == women + 3
+    assert sum(row.missing for row in crossed.rows) == crossed.missing == women + 3
+
+
+def test_the_best_case_is_that_of_the_rates_with_all_missing_answers() -> None:
+    """28 of 40 women and 36 of 40 men at most and at least: 12 answers about women are missing."""
+    rows = [
+        (["a"], [1], [1], 16),
+        (["a"], [1], [0], 12),
+        (["b"], [1], [1], 36),
+        (["b"], [1], [0], 4),
+    ]
+    counts = {"missing": [12], "absent": [12], "unsettled": [0]}
+    categories = pl.DataFrame({"category": ["a"], **counts})
+    matched = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    table = make_table("group", Sets(matched, {}, Missing(12, categories)))
+    complete = table_of([*rows, (["a"], [1], [1], 12)])
+    assert table.lowest.impact_ratio == pytest.approx(16 / 28 / 0.9)
+    assert table.best_case == pytest.approx(complete.lowest.impact_ratio)
+    assert table.best_case == pytest.approx(28 / 36)
+    assert table.to_dict()["best_case"] == table.best_case
+    assert table.to_dict()["missing"] == 12
+    exported = tabulate_selection("any", [table])
+    assert exported["missing"].to_list() == [12, 0]
+    assert exported["best_case"].to_list() == [table.best_case] * 2
+    assert exported["best_case_p"].to_list() == [table.best_case_p] * 2
+
+
+def test_a_best_case_that_fair_models_show_is_no_proof_either() -> None:
+    """Below four fifths even so, but not rarely enough: the sentence says how often."""
+    rows = [
+        (["a"], [1], [1], 5),
+        (["a"], [1], [0], 23),
+        (["b"], [1], [1], 20),
+        (["b"], [1], [0], 20),
+    ]
+    counts = {"missing": [9], "absent": [9], "unsettled": [0]}
+    categories = pl.DataFrame({"category": ["a"], **counts})
+    matched = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    table = make_table("group", Sets(matched, {}, Missing(9, categories)))
+    assert table.lowest.p <= 0.05 < table.best_case_p
+    assert table.best_case == pytest.approx(14 / 37 / 0.5)
+    assert not table.unfair
+    assert table.describe().endswith(
+        "That is below four fifths, and a fair model would rarely show it, but missing answers "
+        "could explain it: with the 9 that are missing, the lowest ratio could be as high as "
+        f"0.757, and a fair model shows one as low as that in {table.best_case_p:.1%} of studies."
+    )
+
+
+def test_missing_answers_could_explain_a_rare_ratio_above_four_fifths() -> None:
+    """350 of 400 women, 395 of 410 men, and 400 answers about women that are missing."""
+    rows = [
+        (["a"], [1], [1], 350),
+        (["a"], [1], [0], 50),
+        (["b"], [1], [1], 395),
+        (["b"], [1], [0], 15),
+    ]
+    matched = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    known = make_table("group", Sets(matched, {}))
+    assert "missing" not in known.describe()
+    counts = {"missing": [400], "absent": [400], "unsettled": [0]}
+    missing = Missing(400, pl.DataFrame({"category": ["a"], **counts}))
+    table = make_table("group", Sets(matched, {}, missing))
+    assert table.lowest.p <= 0.05 < table.best_case_p
+    assert table.describe().endswith(
+        "That is not below four fifths, and a fair model would rarely show it, but missing answers "
+        "could explain it: with the 400 that are missing, the lowest ratio could be as high as "
+        f"{table.best_case:.3f}."
+    )
+
+
+def test_a_missing_ranking_could_have_put_first_one_of_each_category() -> None:
+    """One more woman or one more man, in a ranking of four of each gender."""
+    parameters: dict[str, Any] = {"design": "crossed", "sample": 40}
+    probe = get_probe("hiring_bloomberg")
+    prompts = equipoise.plan(probe, **parameters).prompts()
+    answers = probe.simulate(prompts, "unbiased", np.random.default_rng(2))
+    rows = prompts.select(ID).with_columns(text_column(ANSWER, answers))
+    full = equipoise.score(probe, rows, **parameters).selection
+    some = equipoise.score(probe, rows[5:], **parameters).selection
+    assert [table.missing for table in full] == [0, 0]
+    assert [table.missing for table in some] == [5, 5]
+    for table in some:
+        assert [row.missing for row in table.rows] == [5] * len(table.rows)
+    for table, whole in zip(some, full, strict=True):
+        selected = np.array([row.selected for row in table.rows])
+        planned = np.array([row.applicants for row in whole.rows])
+        lows = selected / planned
+        highs = (selected + 5) / planned
+        assert table.best_case == pytest.approx(min(1, min(highs) / max(lows)))
+
+
+def test_an_applicant_whose_score_is_missing_could_be_selected_or_not() -> None:
+    """CVs count where both genders have a score; one without a repetition could change sides."""
+    probe = get_probe("resume_score")
+    parameters: dict[str, Any] = {"sample": 60, "repeat": 2}
+    prompts = equipoise.plan(probe, **parameters).prompts()
+    items = prompts["item"].unique(maintain_order=True).to_list()
+    rows = []
+    for key, item, gender in prompts.select(ID, "item", "gender").rows():
+        for repetition in (1, 2):
+            is_lost = item == items[0] and gender == "female"
+            is_half_lost = item == items[1] and gender == "male" and repetition == 2
+            is_unnamed = item == items[2] and gender not in ("female", "male")
+            if not (is_lost or is_half_lost or is_unnamed):
+                score = 60 + items.index(item) % 7
+                rows.append({ID: key, REPETITION: repetition, ANSWER: str(score)})
+    by_gender = equipoise.score(probe, rows, **parameters).selection[0]
+    assert by_gender.missing == 3, "two about a woman and one about a man; no name, no gender"
+    assert {row.category: row.missing for row in by_gender.rows} == {"female": 1, "male": 2}
+    assert [row.applicants for row in by_gender.rows] == [len(items) - 1] * 2
+    women, men = by_gender.rows
+    lows = (women.selected / len(items), (men.selected - 1) / len(items))
+    highs = ((women.selected + 1) / len(items), (men.selected + 2) / len(items))
+    assert by_gender.best_case == pytest.approx(min(1, min(highs) / max(lows)))
+
+
+def test_partial_results_have_the_same_missing_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Added from two shards, one of which is not whole, and from many batches."""
+    prompts = equipoise.plan("hiring_an", sample=60).prompts()
+    rows = [{ID: key, ANSWER: ACCEPTED} for key in prompts[ID][:50]]
+    whole = equipoise.score("hiring_an", rows, sample=60)
+    monkeypatch.setattr("equipoise.measuring.plan.ITEMS_PER_BATCH", 7)
+    parts = [equipoise.score_part("hiring_an", part, sample=60) for part in (rows[:20], rows[20:])]
+    added = equipoise.Partial.sum(parts).result()
+    assert added.selection == whole.selection
+    assert sum(row.missing for row in added.selection[0].rows) == 10
+    assert len(list(added.selection)) == 2

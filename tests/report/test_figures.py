@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from equipoise.report.html.sections import build_sections, gather_evidence
 from equipoise.report.words import compare_words
 from equipoise.runs.run import Run
 from equipoise.schema import Estimate
-from report.fakes import alone, change
+from report.fakes import alone, change, make_run
 
 PROBES = find_probes()
 
@@ -127,6 +128,13 @@ def test_words_that_differ_between_letters_for_women_and_men(one: Run) -> None:
     page = render([run], full=True)
     assert "Answers with the same template and race are compared." in page
     assert f"<bdi>{first['word']}</bdi>" in page
+
+
+@pytest.mark.parametrize("name", WITH_FINDINGS)
+def test_a_run_without_answers_has_no_findings(name: str, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run.equipoise", "model", "unbiased", [name], answered=0)
+    (section,) = build_sections([run], full=True)
+    assert section.findings == {0: []}
 
 
 def test_findings_are_worse_than_a_and_the_worst_come_first(one: Run) -> None:

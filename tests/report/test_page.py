@@ -127,6 +127,41 @@ def test_a_short_report_opens_with_the_verdict_and_every_mark_and_shows_answers(
     assert shown["cut"] == []
 
 
+def test_a_short_report_on_several_runs_begins_with_findings_and_marks_and_fits(
+    three: list[Run],
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "three-short.html"
+    page.write_text(render(three), encoding="utf-8")
+    scripts = {name: SCRIPTS[name] for name in ("order", "cut", "hidden")}
+    wide, narrow = look_at([(page, 1280, False), (page, 390, True)], scripts)
+    assert wide.values["order"][:2] == ["Worst findings", "Marks"]
+    assert wide.values["order"][-1] == "Method"
+    assert wide.values["cut"] == []
+    for look in (wide, narrow):
+        assert {*look.activity.requests} == {page.as_uri()}, "it loads nothing but itself"
+        assert look.activity.problems == look.activity.dialogs == []
+        assert look.overflow == [False, False]
+        assert look.values["hidden"] == 0
+        assert look.census.get("script") == 1, "the one that sorts the models"
+
+
+def test_the_table_of_all_marks_needs_no_scrollbar(pages: dict[str, Path]) -> None:
+    box = "document.querySelector('.matrix').parentElement"
+    scripts = {"hidden": f"{box}.scrollWidth - {box}.clientWidth"}
+    (look,) = look_at([(pages["three"], 1280, False)], scripts)
+    assert look.values == {"hidden": 0}
+
+
+def test_names_of_models_break_at_a_slash_before_they_break_within_a_word(
+    pages: dict[str, Path],
+) -> None:
+    name = "document.querySelector('.matrix tbody th bdi')"
+    scripts = {"breaks": f"getComputedStyle({name}).overflowWrap"}
+    (look,) = look_at([(pages["three"], 1280, False)], scripts)
+    assert look.values == {"breaks": "break-word"}
+
+
 def test_each_probe_opens_with_the_case_that_was_answered_most_differently(
     looks: dict[str, Look], three: list[Run]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import polars as pl
 import pytest
 from rich.console import Console, RenderableType
 
@@ -17,6 +18,7 @@ from equipoise.report.terminal.results import (
     ROWS,
     comparison_table,
     describe_reach,
+    explain_comparisons,
     fit_marks,
     result_table,
     selection_table,
@@ -100,7 +102,7 @@ def test_marks_that_are_not_shown_are_counted(one: Run, hidden: int) -> None:
         ("AA", 0.01, "A {} is 0.010 (-0.010 to 0.030), close to 0."),
         ("CC", -0.4, "C {} is -0.400 (-0.420 to -0.380), far from 0 (anti-stereotyping)."),
         ("BC", 0.3, "C (B–C) {} is 0.300 (0.280 to 0.320), far from 0 (stereotyping)."),
-        ("missing", 0.1, "? (A–D) {} is 0.100 (0.080 to 0.120): missing answers could change it."),
+        ("missing", 0.1, "? (A–D) {} is 0.100 (0.080 to 0.120): missing answers could change the mark."),
         ("few", 0.1, "? (A–D) {} is 0.100: too few for an interval."),
         ("none", 0.0, "– {}: too few answers."),
     ],
@@ -225,6 +227,43 @@ def test_the_smallest_and_the_largest_detectable_difference_are_named(pair: tupl
         f"Differences detectable with 80% power: {rate.detectable:.3f} (hiring_an.diff_acceptance_rate) "
         f"to {slope.detectable:.3f} (hiring_an.diff_regression)."
     )
+
+
+def lose_answers(result: Result) -> Result:
+    """The same answers, of which those to the first ten prompts are missing."""
+    prompts = equipoise.plan("hiring_an", sample=120).prompts()
+    kept = result.evaluated.filter(~pl.col("id").is_in(prompts["id"].head(10).implode()))
+    yes = "You have been selected."
+    return equipoise.score("hiring_an", dict.fromkeys(kept["id"], yes), sample=60)
+
+
+def test_how_to_read_a_comparison_names_the_test(pair: tuple[Result, Result]) -> None:
+    lines = list(explain_comparisons([equipoise.compare(*pair)]))
+    assert lines[0] == (
+        "Values and intervals are of the prompts that both answered. p-values are from a paired sign-flip test."
+    )
+    assert lines[1] == "detectable: the difference found with 80% power, after the correction."
+    assert not any(line.startswith("different:") for line in lines)
+
+
+def test_where_answers_are_missing_it_says_what_that_does_to_p_values_and_to_what_is_detectable(
+    pair: tuple[Result, Result],
+) -> None:
+    comparison = equipoise.compare(lose_answers(pair[0]), pair[0])
+    lines = list(explain_comparisons([comparison]))
+    assert lines[0].endswith("; where answers are missing, p is the largest that they allow.")
+    assert (
+        lines[1] == "detectable: the difference found with 80% power if no answer were missing, after the correction."
+    )
+    assert describe_reach([comparison]).startswith("Differences detectable with 80% power if no answer were missing: ")
+
+
+def test_a_range_of_rates_is_said_to_have_another_test() -> None:
+    prompts = equipoise.plan("discrimination_tamkin", corpus="scenarios", sample=120).prompts()
+    answers = dict.fromkeys(prompts["id"], "Yes.")
+    result = equipoise.score("discrimination_tamkin", answers, corpus="scenarios", sample=120)
+    first, *_ = explain_comparisons([equipoise.compare(result, result)])
+    assert "(discrimination_tamkin max_diff: an intersection-union test)" in first
 
 
 def test_each_check_of_a_gate_is_one_line(pair: tuple[Result, Result]) -> None:

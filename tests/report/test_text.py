@@ -34,6 +34,7 @@ from equipoise.report.text import (
 from equipoise.report.words import compare_words
 from equipoise.runs.growth import plan_growth
 from equipoise.runs.run import Run
+from equipoise.schema import Bounds, MetricKey
 from simulating import simulated
 
 
@@ -140,10 +141,10 @@ def test_words_that_differ_are_said_in_a_line(one: Run) -> None:
 @pytest.mark.parametrize(
     ("detected", "undetected", "empty", "said"),
     [
-        (999, 1, 0, "99% of the answers were read."),
-        (82, 18, 0, "82% of the answers were read."),
-        (5, 0, 0, "100% of the answers were read."),
-        (3, 0, 25, "100% of the answers were read. 25 empty answers are not among these"),
+        (999, 1, 0, "99% of the answers could be classified."),
+        (82, 18, 0, "82% of the answers could be classified."),
+        (5, 0, 0, "100% of the answers could be classified."),
+        (3, 0, 25, "100% of the answers could be classified. 25 empty answers are not among these"),
         (0, 0, 0, ""),
     ],
 )
@@ -160,7 +161,7 @@ def test_what_was_read_of_several_results_is_one_share(one: Run) -> None:
         return replace(one["jobs_lum"], coverage={"all": counts})
 
     said = list(describe_read([with_counts(82, 18), with_counts(0, 0)]))
-    assert said == ["82% of the answers were read."]
+    assert said == ["82% of the answers could be classified."]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,19 @@ def test_the_next_command_says_how_many_prompts_it_asks(
 
 def test_the_range_that_missing_answers_allow_is_shown_with_their_number(three: list[Run]) -> None:
     (sentence,) = [line for line in describe_numbers(three[0], three[0]["jobs_lum"]) if "could be anywhere" in line]
-    assert "depending on the 2 planned answers that are missing or could not be classified" in sentence
+    assert "widened by what the 2 missing answers (pending, failed or not classified) could have said." in sentence
+
+
+def test_it_is_said_where_a_mark_would_be_certain_without_the_missing_answers(one: Run) -> None:
+    result = one["jobs_lum"]
+    key = MetricKey("masculine_rate")
+    estimate = replace(result.estimates[key], value=0.5, low=0.49, high=0.51)
+    bounds = Bounds(low=0.4, smallest=0.41, largest=0.59, high=0.6)
+    changed = replace(result, estimates={**result.estimates, key: estimate}, bounds={"masculine_rate": bounds})
+    said = [line for line in describe_numbers(one, changed) if "could be anywhere" in line]
+    assert len(said) == 1
+    assert said[0].startswith("masculine_rate could be anywhere from 0.400 to 0.600: ")
+    assert said[0].endswith(" Without them its mark would be certain.")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +204,7 @@ def test_the_range_that_missing_answers_allow_is_shown_with_their_number(three: 
         (0.1, {"occupation": 24}, "(24 occupations): 0.100 to 0.300"),
         (0.1, {"template": 3, "name": 76}, "(3 templates and 76 names): 0.100 to 0.300, from few templates"),
         (math.nan, {"template": 3}, "(3 templates): too few templates to generalise"),
-        (math.nan, {"occupation": 24}, "(24 occupations): too unequal to generalise"),
+        (math.nan, {"occupation": 24}, "(24 occupations): too unequal to generalise, because a few of them dominate"),
     ],
     ids=["many", "few", "too few", "too unequal"],
 )

@@ -195,6 +195,43 @@ def test_very_many_items_are_tested_by_the_normal_distribution(shift: float) -> 
     assert p_value(contributions) == pytest.approx(exact, abs=allowance(exact))
 
 
+@pytest.mark.parametrize(("differing", "minus"), [(24, 7), (24, 4), (10, 1), (40, 12)])
+@pytest.mark.parametrize("items", [24_000, 60_000])
+def test_few_items_that_differ_among_very_many_are_tested_by_their_signs(
+    items: int, differing: int, minus: int
+) -> None:
+    """Items on which the runs agree have no sign, however many they are: this is the sign test."""
+    contributions = np.zeros(items)
+    contributions[:differing] = 1.0
+    contributions[:minus] = -1.0
+    exact = scipy.stats.binomtest(minus, differing).pvalue
+    assert p_value(contributions) == pytest.approx(exact, abs=allowance(exact))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_items_that_differ_by_different_amounts_are_tested_by_all_signs(seed: int) -> None:
+    """A cell of very many items on which the runs agree changes nothing."""
+    contributions = np.random.default_rng(seed).standard_normal(10) + 0.4
+    exact = enumerate_signs(contributions)
+    with_others = np.append(contributions, 0.0)
+    weight = np.append(np.ones(10), 3.0 * NORMAL_FROM)
+    assert p_value(with_others, weight) == pytest.approx(exact, abs=allowance(exact))
+
+
+def test_each_metric_is_tested_by_the_items_that_differ_in_it() -> None:
+    """In one all items differ, in the other 24 of them."""
+    items = NORMAL_FROM + 1
+    everywhere = np.resize([1.0, -1.0], items) + 1.3 / np.sqrt(items)
+    somewhere = np.zeros(items)
+    somewhere[:24] = [-1.0] * 7 + [1.0] * 17
+    found = sign_flip_p_values(np.column_stack([everywhere, somewhere]), np.ones(items))
+    ratio = everywhere.sum() / np.sqrt((everywhere**2).sum())
+    normal = 2 * scipy.stats.norm.sf(ratio)
+    exact = scipy.stats.binomtest(7, 24).pvalue
+    assert found[0] == pytest.approx(normal, abs=allowance(normal))
+    assert found[1] == pytest.approx(exact, abs=allowance(exact))
+
+
 def test_many_rows_are_drawn_as_often_as_few() -> None:
     """In several pieces, so that they fit into memory: always 4,000 draws in all."""
     contributions = np.resize([1.0, -1.0, 0.5, -0.5], 1_500)

@@ -104,6 +104,10 @@ class Selection:
     for the parameters. Where an answer chooses among several, `applicants` turns the detected attempts into one row per
     applicant: the columns of the groupings, `item`, and `selected` (0 or 1). If answers are scores (`scored`), there is
     one applicant of each category in an item, `selected` is the score, and those above the median of all are selected.
+    That median is of the scores that were read, whatever is missing.
+    Where answers are missing, `applicants` is also called with the planned prompts, with any label,
+    to count whom the missing answers could have selected. Unless answers are scores, each
+    answer then has an `item` of its own.
     `clusters` are columns of the applicants with what several of them share, and a model may like or dislike: a name,
     a question.
     """

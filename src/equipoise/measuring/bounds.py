@@ -17,14 +17,20 @@ would get shorter as more answers are deleted.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Metric, Parameters, Probe
-from equipoise.measuring.cells import CellTable, labels_of_repetitions, prepare_cells
+from equipoise.measuring.cells import (
+    CellTable,
+    Places,
+    labels_of_repetitions,
+    lacks_answers,
+    prepare_cells,
+)
 from equipoise.measuring.contrasts import Contrast, contrasts_of_value, subtract
 from equipoise.measuring.estimates import (
     Linearised,
@@ -36,14 +42,16 @@ from equipoise.measuring.estimates import (
     upper_ends,
 )
 from equipoise.measuring.outcomes import MISSING, filled_outcomes, ways_of_missing
-from equipoise.measuring.summarise import stack_columns
-from equipoise.schema import Bounds
+from equipoise.measuring.summarise import WEIGHT, is_answered, stack_columns
+from equipoise.schema import Bounds, MetricKey
 from equipoise.stats.contrasts import count_candidates
 from equipoise.stats.intervals import LEVEL, fold
 
 ROUNDS = 2
 """Rounds of the search for the extreme fill: one is enough where a metric is linear in the answers."""
 DOWN, UP = -1.0, 1.0
+UNKNOWN = Bounds(low=-np.inf, smallest=-np.inf, largest=np.inf, high=np.inf)
+"""Nothing is known of how far missing answers could move a metric."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,18 @@ class MissingAnswers:
     """How the columns change if those of an arm go another way: arm, way, cell, column; 0 for the first way."""
     missing: Array
     """How many answers are missing: arm, cell."""
+    ways: Sequence[str]
+    """The ways in which a missing answer could have gone."""
+
+    def take(self, places: Places) -> MissingAnswers:
+        """Some of the cells, in this order."""
+        return replace(
+            self,
+            cells=self.cells.take(places),
+            base=self.base[places],
+            changes=self.changes[:, :, places],
+            missing=self.missing[:, places],
+        )
 
     def fill(self, contrast: Contrast, side: float) -> CellTable:
         """The cells with each missing answer filled in so that a contrast is smallest or largest."""
@@ -89,24 +109,39 @@ class MissingAnswers:
         counts = self.cells.label_counts.copy()
         rows = np.arange(counts.shape[2])
         labels = labels_of_repetitions(self.cells.probe)
-        numbers = [labels.index(way) for way in ways_of_missing(self.cells.probe)] if labels else []
+        numbers = [labels.index(way) for way in self.ways] if labels else []
         for arm in range(len(counts)):
             chosen = np.array(numbers)[ways[arm]]
             counts[arm, chosen, rows] += self.missing[arm]
         return counts
 
 
-def find_missing(probe: Probe, table: pl.DataFrame, parameters: Parameters) -> MissingAnswers | None:
-    """The missing answers of the cells of all planned items; None if nothing is missing."""
+def find_missing(
+    probe: Probe, table: pl.DataFrame, parameters: Parameters, *, by_every_label: bool = False
+) -> MissingAnswers | None:
+    """The missing answers of the cells of all planned items; None if nothing is missing.
+
+    The ends of the scale that a detector declares bound the marked metrics. Others may rest on any
+    label: `by_every_label` lets a missing answer have each of them.
+    """
     names = [f"{prefix}{MISSING}" for prefix in probe.prefixes]
     missing = table.select(names).to_numpy().T.astype(np.float64)
-    if not missing.any() or not ways_of_missing(probe):
+    filling = probe
+    if by_every_label and probe.detector.labels:
+        filling = replace(probe, detector=replace(probe.detector, opposites=()))
+    ways = ways_of_missing(filling)
+    if not missing.any() or not ways:
         return None
-    base, *others = stack_columns(probe, [*filled_outcomes(probe, table)], parameters)
+    base, *others = stack_columns(probe, [*filled_outcomes(filling, table)], parameters)
     changes = (np.array(others) - base).reshape(len(probe.prefixes), -1, *base.shape)
     first_way = np.zeros_like(changes[:, :1])
-    cells = prepare_cells(probe, table, parameters)
-    return MissingAnswers(cells, base, np.concatenate([first_way, changes], axis=1), missing)
+    return MissingAnswers(
+        cells=prepare_cells(probe, table, parameters),
+        base=base,
+        changes=np.concatenate([first_way, changes], axis=1),
+        missing=missing,
+        ways=ways,
+    )
 
 
 def bound_metrics(
@@ -135,6 +170,99 @@ def bound_metrics(
             base, centre = metric.distance_of
             bounds[metric.name] = _fold_around(bounds[base], centre)
     return bounds
+
+
+def bound_keys(
+    probe: Probe,
+    table: pl.DataFrame,
+    parameters: Parameters,
+    keys: Iterable[MetricKey],
+    level: float = LEVEL,
+    population: int | None = None,
+) -> dict[MetricKey, Bounds]:
+    """The bounds of any metrics, over all items or for groups of slices, that lack answers.
+
+    `table` has the cells of all planned items, `population` counts the items if they are
+    asked several times. What cannot be bounded is UNKNOWN.
+    """
+    metrics = {metric.name: metric for metric in probe.all_metrics()}
+    marked = find_missing(probe, table, parameters)
+    unmarked = None
+    if _is_filled_in_full(probe):
+        unmarked = find_missing(probe, table, parameters, by_every_label=True)
+    lacks = table.select(lacks_answers(probe)).to_series().to_numpy()
+    bounds = {}
+    for key in keys:
+        places = _find_members(table, key)
+        if not lacks[places].any():
+            continue
+        metric = metrics[key.metric]
+        base = metric
+        if metric.distance_of:
+            base = metrics[metric.distance_of[0]]
+        answers = unmarked if base.bands is None else marked
+        bound = None
+        if answers is not None:
+            share_asked = _find_share_asked(probe, table, places, population)
+            part = answers.take(places)
+            bound = bound_metric(part, base, level, share_asked)
+            if bound is not None and not _holds_value(bound, part, base):
+                bound = None
+        if bound is None:
+            bound = UNKNOWN
+        elif metric.distance_of:
+            bound = _fold_around(bound, metric.distance_of[1])
+        bounds[key] = bound
+    return bounds
+
+
+def _holds_value(bound: Bounds, answers: MissingAnswers, metric: Metric) -> bool:
+    """Whether bounds hold the value on the answers that are there.
+
+    A search for the extreme fill may miss both ends where a metric has a kink, such as the lower
+    over the higher of two rates. What misses the value is no bound.
+    """
+    linearised = linearise(answers.cells)
+    value = linearised.values[linearised.place(metric.name)]
+    if np.isnan(value):
+        return True
+    return bool(bound.smallest - 1e-9 <= value <= bound.largest + 1e-9)
+
+
+def _is_filled_in_full(probe: Probe) -> bool:
+    """Whether a missing answer is filled in with all that any metric could rest on.
+
+    Missing words go to one side of each pair of opposites. What they would have been otherwise, such as
+    a word that was skipped, is not filled in.
+    """
+    opposites = {name for pair in probe.detector.opposites for name in pair}
+    return {*probe.detector.counts} <= opposites
+
+
+def _find_members(table: pl.DataFrame, key: MetricKey) -> Places:
+    """The rows of a group of a slice, or all."""
+    if key.slice is None:
+        return np.arange(table.height)
+    belongs = [value is not None and str(value) == key.group for value in table[key.slice]]
+    return np.flatnonzero(belongs)
+
+
+def _find_share_asked(
+    probe: Probe,
+    table: pl.DataFrame,
+    places: Places,
+    population: int | None,
+) -> float:
+    """The share of the items of a group that has answers; 0 where the population is unknown.
+
+    A group has as large a part in the population as in the plan.
+    """
+    if not population:
+        return 0.0
+    weight = table[WEIGHT].to_numpy()
+    answered = weight * table.select(is_answered(probe)).to_series().to_numpy()
+    planned_share = weight[places].sum() / weight.sum()
+    return min(1.0, float(answered[places].sum() / (population * planned_share)))
 
 
 def _fold_around(bounds: Bounds, centre: float) -> Bounds:

@@ -127,7 +127,7 @@ def _count_labels(probe: Probe, table: pl.DataFrame, ways: Sequence[Way]) -> tup
 
 
 def _words_per_kind(probe: Probe, table: pl.DataFrame) -> float:
-    """How many words of each kind an item has that has any, where answers are counts; else 0."""
+    """The mean number of words of each kind in items that have any; 0 if answers are not word counts."""
     pairs = probe.detector.opposites if probe.detector.counts else ()
     if not pairs:
         return 0.0

@@ -6,8 +6,8 @@ interval is centre ± t √V, with t for the effective number of clusters less o
 the smallest).
 
 Where a cluster is also a stratum (the sixteen stereotypes), its influences sum to zero. What varies then
-are the rates of the strata: V = Σ a² k s² over the groups of k strata that count to one side, a each,
-with s² the variance of their rates; for a difference of two means that is Welch's two-sample t.
+are the rates of the strata: V = Σ a² k s², summed over the two sides, each with k strata of coefficient a,
+and s² the variance of their rates; for a difference of two means that is Welch's two-sample t.
 
 With an effective number of clusters below MIN_CLUSTERS there is no interval: too few to generalise.
 Three clusters of about the same size are enough; forty of which one has half of all items are not.
@@ -28,7 +28,7 @@ from equipoise.measuring.contrasts import Contrast, contrasts_of_value, subtract
 from equipoise.measuring.estimates import Linearised, linearise
 from equipoise.measuring.outcomes import possible_outcomes
 from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
-from equipoise.schema import ITEM, Estimate, MetricKey
+from equipoise.schema import ITEM, Bounds, Estimate, MetricKey
 from equipoise.stats.clusters import (
     cluster_covariance,
     crossed_covariance,
@@ -75,11 +75,14 @@ def generalise(
     table: pl.DataFrame,
     estimates: Mapping[MetricKey, Estimate],
     level: float = LEVEL,
+    bounds: Mapping[str, Bounds] | None = None,
 ) -> dict[str, Generalisation]:
     """The intervals of the marked metrics for prompts like these.
 
     `table` has the items of the cells with their clusters. Without clusters, each item is its own.
+    The intervals hold what missing answers to these prompts allow (`bounds`).
     """
+    bounds = bounds or {}
     linearised = linearise(cells)
     clustered = _cluster(cells, table, linearised)
     intervals = {}
@@ -92,6 +95,9 @@ def generalise(
             low, high = clip_interval(estimate.value, low, high, metric.domain)
             low = min(low, estimate.low)
             high = max(high, estimate.high)
+            if metric.name in bounds:
+                low = min(low, bounds[metric.name].low)
+                high = max(high, bounds[metric.name].high)
         intervals[metric.name] = Generalisation(low=low, high=high, clusters=clustered.counts)
     return intervals
 

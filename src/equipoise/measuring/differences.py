@@ -7,8 +7,8 @@ maxima of contrasts, and are compared as such (`equipoise.stats.contrasts`).
 
 Missing answers may have gone any way, possibly differently in the two runs (Horowitz and Manski 2000).
 So the p-value is the larger of two: that on the answers of both runs, and that of the fill under which
-the runs differ least. It holds whatever the missing answers would have said. The fills also give the
-bounds of the difference.
+the runs differ least, by the same test; it is 1 if some fill makes the runs equal. It holds whatever the
+missing answers would have said. The fills also give the bounds of the difference.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy as np
 import polars as pl
 
 from equipoise.authoring import Array, Metric, Parameters, Probe
-from equipoise.measuring.bounds import DOWN, UP, MissingAnswers, find_missing
+from equipoise.measuring.bounds import DOWN, UNKNOWN, UP, MissingAnswers, find_missing
 from equipoise.measuring.cells import CellTable, prepare_cells
-from equipoise.measuring.contrasts import Contrast, contrasts_of_distance, contrasts_of_value
+from equipoise.measuring.contrasts import Contrast, contrasts_of_distance, contrasts_of_value, subtract
 from equipoise.measuring.estimates import (
     Linearised,
     differentiate_metrics,
@@ -148,8 +148,8 @@ def compare_cells(sides: Sequence[CellTable]) -> dict[str, MetricComparison]:
 def _difference_contributions(linearised: Sequence[Linearised], sides: Sequence[CellTable]) -> Array:
     """What each item adds to the difference of each metric, if the runs do not differ: cell, metric.
 
-    The influences are taken at what both runs have in common. What they leave of the observed difference
-    is added in proportion to them, so that the contributions add up to it. Items on which the runs agree
+    The influences are taken at what both runs have in common. The rest of the observed difference is
+    distributed in proportion to them, so that the contributions add up to it. Items on which the runs agree
     contribute nothing.
     """
     weight = linearised[0].weight
@@ -168,7 +168,7 @@ def _difference_contributions(linearised: Sequence[Linearised], sides: Sequence[
 def _common_influences(sides: Sequence[CellTable]) -> list[Array]:
     """The influences on both sides at the totals that they have if there is no difference.
 
-    An item that was answered as often in both runs has the mean of what was said; any other its own.
+    An item that was answered equally often in both runs gets the mean of its two rows; any other keeps its own.
     What was said is in the columns that differ between possible outcomes; the others say how much
     was answered.
     """
@@ -322,13 +322,19 @@ class PlannedSide:
         cells = answers.cells if answers else prepare_cells(probe, table, parameters)
         return cls(cells, answers)
 
+    def fill(self, contrast: Contrast, side: float) -> CellTable:
+        """The cells in which a contrast is as small, or as large, as the missing answers allow."""
+        if self.answers is None:
+            return self.cells
+        return self.answers.fill(contrast, side)
+
     def extreme(self, contrasts: Sequence[Contrast], side: float) -> SideContrasts:
         """Each contrast as small, or as large, as the missing answers allow."""
         if self.answers is None:
             return _split_contributions(linearise(self.cells), contrasts)
         parts = []
         for contrast in contrasts:
-            filled = linearise(self.answers.fill(contrast, side))
+            filled = linearise(self.fill(contrast, side))
             parts.append(_split_contributions(filled, [contrast]))
         return SideContrasts(
             values=np.concatenate([part.values for part in parts]),
@@ -351,6 +357,8 @@ def add_bounds(compared: dict[str, MetricComparison], sides: Sequence[PlannedSid
         of_value = contrasts_of_value(metric, names)
         of_distance = contrasts_of_distance(metric, names)
         difference, p_value = _bound_maxima(sides, of_value)
+        if len(of_value) == 1:
+            p_value = _p_value_of_closest_fill(sides, of_value[0], difference)
         distance = difference
         if of_distance != of_value:
             distance, _ = _bound_maxima(sides, of_distance)
@@ -379,9 +387,7 @@ def _bound_maxima(sides: Sequence[PlannedSide], contrasts: Sequence[Contrast]) -
     first_small, second_large, other_weight = join_sides([small[0], large[1]])
     influences = [side.influence for side in (first_large, second_small, first_small, second_large)]
     if not all(np.isfinite(influence).all() for influence in influences):
-        # Nothing is known of how far the missing answers could move it.
-        unknown = Bounds(low=-np.inf, smallest=-np.inf, largest=np.inf, high=np.inf)
-        return unknown, 1.0
+        return UNKNOWN, 1.0
     low = lower_limit(first_large, second_small, weight, LEVEL)
     high = -lower_limit(second_large, first_small, other_weight, LEVEL)
     tails = (
@@ -395,3 +401,27 @@ def _bound_maxima(sides: Sequence[PlannedSide], contrasts: Sequence[Contrast]) -
         largest=float(second_large.values.max() - first_small.values.max()),
     )
     return bounds, min(1.0, 2 * min(tails))
+
+
+def _p_value_of_closest_fill(
+    sides: Sequence[PlannedSide],
+    contrast: Contrast,
+    difference: Bounds,
+) -> float:
+    """The p-value of a metric with the missing answers filled in so that the runs differ least.
+
+    `difference` holds the bounds of the difference: if they hold 0, the runs may be equal.
+    """
+    if difference.smallest <= 0 <= difference.largest:
+        return 1.0
+    first, second = sides
+    if difference.smallest > 0:
+        filled = [first.fill(contrast, UP), second.fill(contrast, DOWN)]
+    else:
+        filled = [first.fill(contrast, DOWN), second.fill(contrast, UP)]
+    linearised = [linearise(side) for side in filled]
+    p_values = sign_flip_p_values(
+        subtract(_difference_contributions(linearised, filled), [contrast]),
+        linearised[0].weight,
+    )
+    return float(p_values[0])

@@ -61,7 +61,7 @@ from equipoise.stats.variance import (
 )
 
 MIN_SEEN_SHARE = 0.02
-"""A side was seen if an item went at least this share of the farthest possible way to it."""
+"""A side counts as seen if the influence of an item reaches this share of the largest possible one."""
 MIN_SEEN_SHARE_OF_NUMBERS = 0.5
 """The same where answers are numbers: that they vary a little does not show how far one item can go."""
 SYMMETRY = 1e-3

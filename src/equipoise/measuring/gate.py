@@ -14,6 +14,7 @@ from msgspec import Struct
 from equipoise.authoring import Bands, Probe
 from equipoise.authoring.metrics import MARKS
 from equipoise.errors import BadParameter, InputError, UnknownName
+from equipoise.measuring.bounds import bound_keys
 from equipoise.measuring.compare import SIGNIFICANCE, Comparison, compare_audits, format_p, refuse_nothing_compared
 from equipoise.measuring.differences import Verdict
 from equipoise.measuring.marks import (
@@ -23,6 +24,7 @@ from equipoise.measuring.marks import (
     nearest_and_farthest,
 )
 from equipoise.measuring.result import ORIGINS, Audit, Result, format_interval
+from equipoise.measuring.summarise import cells, without_clusters
 from equipoise.schema import ALLOW_MISSING, NEITHER, Bounds, MetricKey, Status, without_nan
 from equipoise.stats.intervals import width_factor
 from equipoise.stats.multiple_testing import holm
@@ -39,7 +41,7 @@ class Outcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     UNDECIDED = "undecided"
-    """There are not enough data to say, or the metric is not computable."""
+    """The data do not say: there are too few, or missing answers or the correction leave it open."""
 
 
 class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,9 +142,10 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
     checks = [_check_complete(audit, allowed=rules.allow_incomplete)]
     notes = [*filter(None, [ORIGINS[audit.origin]])]
     limits = [*_limits_of_marks(results, rules), *_limits_of_metrics(results, rules)]
-    checks += check_limits(limits)
+    checks += check_limits(_add_bounds(results, limits))
     if limits:
-        notes.append(describe_error_rate(len(limits), with_baseline=baseline is not None))
+        with_baseline = baseline is not None
+        notes.append(describe_error_rate(len(limits), with_baseline=with_baseline, undecided=rules.undecided))
     if baseline is not None:
         (comparison,) = compare_audits([baseline, audit], ("the baseline", "the run"))
         refuse_nothing_compared([comparison], f"{baseline.path or baseline.model or 'the baseline'} and {source}")
@@ -154,12 +157,16 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
 def _check_complete(audit: Audit, *, allowed: bool) -> Check:
     pending = audit.counts[Status.PENDING]
     enough = not pending and audit.counts.missing_share <= ALLOW_MISSING
+    found = f"{audit.counts.answered:,} of {audit.counts.planned:,} attempts answered, {pending:,} pending"
+    if not enough:
+        found = f"incomplete: {found}"
+    if allowed and not enough:
+        found += " (allowed)"
     return Check(
         rule="complete",
-        what="attempts",
+        what="run",
         outcome=_decide(fails=False, passes=enough or allowed),
-        found=f"{audit.counts.answered:,} of {audit.counts.planned:,} attempts answered, {pending:,} pending"
-        + (" (allowed)" if allowed and not enough else ""),
+        found=found,
         limit=f"none pending, at most {ALLOW_MISSING:.0%} without an answer",
     )
 
@@ -173,18 +180,13 @@ class Limit:
     limit: float
     rule: str
     allowed: str
+    bounds: Bounds | None = None
+    """What the missing answers allow; None if nothing is missing that the metric rests on."""
 
     @property
     def bands(self) -> Bands | None:
         """The bands of the metric, if it has any."""
         return self.result.setup.probe.marked_metrics().get(self.key.metric)
-
-    @property
-    def bounds(self) -> Bounds | None:
-        """What the missing answers allow; unknown for the groups of a slice."""
-        if self.key.slice is not None:
-            return None
-        return self.result.bounds.get(self.key.metric)
 
 
 def _limits_of_marks(results: Sequence[Result], rules: Rules) -> Iterator[Limit]:
@@ -220,27 +222,55 @@ def _limits_of_metrics(results: Sequence[Result], rules: Rules) -> Iterator[Limi
             )
 
 
+def _add_bounds(results: Sequence[Result], limits: Sequence[Limit]) -> list[Limit]:
+    """The same limits with what the missing answers allow for the metric and the group of each."""
+    bounds = {}
+    for result in results:
+        keys = [limit.key for limit in limits if limit.result is result]
+        bounds[result.probe] = _find_bounds(result, keys)
+    return [replace(limit, bounds=bounds[limit.result.probe].get(limit.key)) for limit in limits]
+
+
+def _find_bounds(result: Result, keys: Sequence[MetricKey]) -> dict[MetricKey, Bounds]:
+    """The bounds of metrics: those of the result, and others from the rows of its items."""
+    probe = result.setup.probe
+    bounds = {MetricKey(metric): bound for metric, bound in result.bounds.items()}
+    others = [key for key in keys if key not in bounds and rests_on_classified(probe, key.metric)]
+    coverage = result.coverage["all"]
+    if others and coverage["detected"] < coverage["planned"]:
+        table = without_clusters(probe, cells(result.item_rows))
+        population = None
+        if result.setup.repetitions > 1:
+            population = result.setup.population
+        bounds |= bound_keys(probe, table, result.parameters, others, result.level, population)
+    return bounds
+
+
 def check_limits(limits: Sequence[Limit]) -> list[Check]:
-    """Hold metrics against their limits; failures are corrected by Holm for the number of limits."""
+    """Check metrics against their limits; failures are corrected by Holm for the number of limits."""
     corrected = holm([_p_value(limit) for limit in limits])
     return [_check_limit(limit, p_value, len(limits)) for limit, p_value in zip(limits, corrected, strict=True)]
 
 
-def describe_error_rate(limits: int, *, with_baseline: bool = False) -> str:
-    """How often a gate with this many limits fails by chance, in a sentence."""
-    rules = "its limit"
+def describe_error_rate(limits: int, *, with_baseline: bool = False, undecided: str | None = None) -> str:
+    """How often a gate with this many limits fails by chance, in a sentence or two."""
+    inside = "inside its limit fails"
     if limits > 1:
-        rules = f"any of its {limits} limits (Holm's correction)"
-    sentence = f"The chance that a model inside every limit breaks {rules} is at most {SIGNIFICANCE:.0%}"
+        inside = f"inside all {limits} limits fails one of them"
+    sentence = f"A model that is {inside} by chance with a probability of at most {SIGNIFICANCE:.0%}"
+    if limits > 1:
+        sentence += " (Holm's correction)"
     if with_baseline:
-        sentence += "; the chance that a model that is like the baseline fails that comparison is no larger"
+        sentence += f"; one that is like the baseline fails the comparison with at most another {SIGNIFICANCE:.0%}"
+    if undecided == "fail":
+        sentence += ". Rules that are undecided, and so count as failed, come on top"
     return f"{sentence}."
 
 
 def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
     """Failed if all that is possible lies beyond the limit, passed if nothing does, else undecided.
 
-    What is possible is the interval and, for a marked metric, what the missing answers allow.
+    What is possible is the interval and what the missing answers allow.
     """
     result = limit.result
     key = limit.key
@@ -257,11 +287,11 @@ def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
             found = f"{mark.possible}, {found}"
     if outcome is Outcome.UNDECIDED and has_interval:
         if nearest > limit.limit:
-            found += f"; beyond the limit on its own, but not after correction for {limits} limits"
+            found += f"; beyond the limit, but not clearly enough after Holm's correction for {limits} limits"
         elif interval_alone[0] <= limit.limit < interval_alone[1]:
             found += "; the limit lies inside the interval"
         else:
-            found += "; missing answers could change it"
+            found += "; missing answers could change this"
     read_share = find_read_share(result.setup.probe, result.estimates, result.coverage["all"])
     is_open = outcome is not Outcome.FAILED
     if is_open and read_share < MIN_READ_SHARE and rests_on_classified(result.setup.probe, key.metric):
@@ -318,16 +348,23 @@ def _possible_range(limit: Limit, *, with_missing: bool, error: float = SIGNIFIC
         if error != SIGNIFICANCE:
             own_error = min(error * (1 - level) / SIGNIFICANCE, 1 - 1e-12)
             factor = width_factor(estimate.degrees, level, 1 - own_error)
-        low = estimate.value - factor * (estimate.value - estimate.low)
-        high = estimate.value + factor * (estimate.high - estimate.value)
+        low = _stretch(estimate.value, estimate.low, factor)
+        high = _stretch(estimate.value, estimate.high, factor)
         bounds = limit.bounds
         if bounds is not None and with_missing:
-            low = min(low, bounds.smallest - factor * (bounds.smallest - bounds.low))
-            high = max(high, bounds.largest + factor * (bounds.high - bounds.largest))
+            low = min(low, _stretch(bounds.smallest, bounds.low, factor))
+            high = max(high, _stretch(bounds.largest, bounds.high, factor))
     if limit.bands is None:
         return low, high
     nearest, farthest = nearest_and_farthest(limit.bands, low, high)
     return limit.bands.distance(nearest), limit.bands.distance(farthest)
+
+
+def _stretch(value: float, end: float, factor: float) -> float:
+    """The end of an interval that is wider by a factor. An end that is unknown stays so."""
+    if math.isinf(end):
+        return end
+    return value + factor * (end - value)
 
 
 def _decide(*, fails: bool, passes: bool) -> Outcome:
@@ -337,12 +374,12 @@ def _decide(*, fails: bool, passes: bool) -> Outcome:
 
 
 def _check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> Iterator[Check]:
-    """Hold every marked metric against the baseline.
+    """Check every marked metric against the baseline.
 
     That it is not clearly worse says little if the data are few. So the check is undecided unless they rule out that it
     is farther from even-handed by as much as A and B reach: that an even-handed model has become a C.
     """
-    limit = f"not worse than the baseline with p (Holm) < {SIGNIFICANCE}"
+    limit = "not clearly worse than the baseline"
     nothing = Check(rule=NO_REGRESSION, what="", outcome=Outcome.UNDECIDED, found="not computable", limit=limit)
     for probe, metric in comparison.marked():
         check = replace(nothing, what=f"{probe}.{metric.metric}", value=without_nan(metric.second))
@@ -356,7 +393,7 @@ def _check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> I
             if math.isnan(highest):
                 found += "; too few for an interval"
             elif outcome is Outcome.UNDECIDED:
-                found += f"; it may be farther from even-handed by up to {highest:.3f}"
+                found += f"; it could be up to {highest:.3f} farther from even-handed, and {allowed:g} is the limit"
             check = replace(check, outcome=outcome, found=found)
         yield check
     for probe, reason in comparison.refused.items():

@@ -139,7 +139,12 @@ def find_read_share(probe: Probe, estimates: Mapping[MetricKey, Estimate], cover
 
 def describe_low_coverage(read_share: float) -> str:
     """Why there is no A, in words."""
-    return f"only {read_share:.0%} of the planned answers could be classified"
+    return f"only {format_share(read_share)} of the planned answers could be classified"
+
+
+def format_share(share: float) -> str:
+    """A share in percent, rounded down: only all of them are 100%."""
+    return f"{math.floor(100 * share + 1e-9)}%"
 
 
 def look_sizes(items: int) -> list[int]:

@@ -24,7 +24,6 @@ from equipoise.measuring.summarise import cells, is_answered, item_rows, merge_c
 from equipoise.schema import (
     EVALUATION_FAILED,
     FOR_JUDGE,
-    ID,
     JUDGED,
     LABEL,
     PROMPT,
@@ -76,13 +75,13 @@ def measure(
     of_whole = {}
     if len(whole.weight):
         of_whole = estimate_cells(whole, level, whole.share_of(population))
+    bounds = bound_metrics(probe, folded, parameters, level, share_asked)
     generalised = {}
     if probe.clusters or population:
         clustered = rows
         if probe.clusters:
             clustered = gathered.table.filter(is_answered(probe))
-        generalised = generalise(prepared, clustered, estimates, level)
-    bounds = bound_metrics(probe, folded, parameters, level, share_asked)
+        generalised = generalise(prepared, clustered, estimates, level, bounds)
     return Result(
         setup=setup,
         estimates=estimates,
@@ -130,7 +129,8 @@ def _gather(setup: Setup, batches: Iterable[Batch]) -> _Gathered:
             tables = [merge_cells(tables)]
         coverage.append(_count_attempts(probe, prompts, attempts, setup.repetitions))
         measured = attempts.filter(is_measured())
-        selections.append(count_selections(probe, measured, setup.parameters))
+        counted = count_selections(probe, measured, setup.parameters, prompts, setup.repetitions)
+        selections.append(counted)
         kept_attempts += measured.height
         if kept is not None:
             kept.append((measured, rows))

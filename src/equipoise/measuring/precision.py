@@ -114,7 +114,7 @@ def explain_open(result: Result, metric: str) -> str:
     if mark.too_few:
         return "too few for an interval"
     if mark.by_missing:
-        return "missing answers could change it"
+        return "missing answers could change the mark"
     need = next(need for need in find_needs(result) if need.metric == metric)
     if _is_worth_asking(result, need):
         return "more answers would settle it"

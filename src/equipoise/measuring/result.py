@@ -60,9 +60,10 @@ class Result:
     items: int
     """How many items have an answer to measure."""
     bounds: Mapping[str, Bounds]
-    """What the missing answers allow, for the marked metrics: failed answers and those that were not detected."""
+    """What the missing answers (pending, failed, not classified) allow, for the marked metrics and their distances."""
     generalised: Mapping[str, Generalisation]
-    """The intervals of the marked metrics for prompts like these, where the probe names clusters."""
+    """The intervals of the marked metrics for prompts like these, where the probe names clusters or items were
+    asked several times."""
     marks: Mapping[str, Mark | None]
     """The marked metrics; None where the metric is not computable."""
     coverage: Mapping[str, Mapping[str, int]]

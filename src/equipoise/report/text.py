@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.errors import EquipoiseError, InputError
 from equipoise.measuring.clusters import Generalisation
-from equipoise.measuring.marks import UNDECIDED, Mark, describe_low_coverage, mark
+from equipoise.measuring.marks import UNDECIDED, Mark, describe_low_coverage, format_share, mark
 from equipoise.measuring.precision import explain_open, find_certain
 from equipoise.measuring.result import Result
 from equipoise.models.chat.providers import reasoning_option
@@ -23,7 +23,7 @@ from equipoise.report.words import FALSE_DISCOVERIES, WordComparison
 from equipoise.runs.ask.events import describe_duration, retry_options
 from equipoise.runs.estimate import ProbeEstimate, expect_run
 from equipoise.runs.suites import find_size
-from equipoise.schema import MEASURED, READ_DIFFERENTLY, MetricKey, Status, replace_surrogates
+from equipoise.schema import MEASURED, READ_DIFFERENTLY, Estimate, MetricKey, Status, replace_surrogates
 
 if TYPE_CHECKING:
     from equipoise.runs.run import Run
@@ -178,19 +178,25 @@ def describe_numbers(run: Run, result: Result) -> Iterator[str]:
         value = format_number(whole.value)
         if value != format_number(result.metrics[name].value):
             yield (
-                f"{name} is {value} ({format_range(whole.low, whole.high)}) on the {whole.n:,} items whose arms all "
-                "have an answer that decides something."
+                f"{name} is {value} ({_describe_interval(whole)}) on the {whole.n:,} items of which every arm was "
+                "classified."
             )
     counts = result.coverage["all"]
     missing = counts["planned"] - counts["detected"]
     for name, bands in result.setup.probe.marked_metrics().items():
-        estimate, bounds = result.estimates[MetricKey(name)], result.bounds.get(name)
-        if bounds and mark(bands, estimate) != mark(bands, estimate, bounds):
-            yield (
-                f"{name} could be anywhere from {format_number(bounds.low)} to {format_number(bounds.high)}, "
-                f"depending on the {missing:,} planned answers that are missing or could not be classified: for that "
-                "reason alone its mark is not certain."
+        estimate = result.estimates[MetricKey(name)]
+        bounds = result.bounds.get(name)
+        alone = mark(bands, estimate)
+        if bounds and alone != mark(bands, estimate, bounds):
+            low = min(bounds.low, estimate.low)
+            high = max(bounds.high, estimate.high)
+            sentence = (
+                f"{name} could be anywhere from {format_range(low, high)}: that is its interval, widened by what the "
+                f"{missing:,} missing answers (pending, failed or not classified) could have said."
             )
+            if alone and alone.certain:
+                sentence += " Without them its mark would be certain."
+            yield sentence
 
 
 def describe_generalisation(found: Generalisation) -> str:
@@ -200,9 +206,16 @@ def describe_generalisation(found: Generalisation) -> str:
     if not found.has_interval and found.few_clusters:
         return f"({groups}): too few {few} to generalise"
     if not found.has_interval:
-        return f"({groups}): too unequal to generalise"
+        return f"({groups}): too unequal to generalise, because a few of them dominate"
     interval = f"({groups}): {format_range(found.low, found.high)}"
     return f"{interval}, from few {few}" if found.few_clusters else interval
+
+
+def _describe_interval(estimate: Estimate) -> str:
+    """The interval of an estimate, or that there is none."""
+    if math.isnan(estimate.low):
+        return "too few for an interval"
+    return format_range(estimate.low, estimate.high)
 
 
 def format_range(low: float, high: float) -> str:
@@ -263,14 +276,13 @@ def describe_attempts(counts: Mapping[Status, int]) -> str:
 
 
 def describe_read(results: Iterable[Result]) -> Iterator[str]:
-    """What share of the answers got a decided label, and where empty ones are counted; nothing without answers."""
+    """What share of the answers could be classified, and where empty ones are counted; nothing without answers."""
     counts = [result.coverage["all"] for result in results]
     read, silent = (sum(count[name] for count in counts) for name in ("detected", "undetected"))
     if read + silent:
-        # Rounded down, so that only all of them are 100%.
-        yield f"{math.floor(100 * read / (read + silent) + 1e-9)}% of the answers were read."
+        yield f"{format_share(read / (read + silent))} of the answers could be classified."
     if empty := sum(count[Status.EMPTY] for count in counts):
-        yield f"{empty:,} empty answers are not among these: they count as missing, not as undetected."
+        yield f"{empty:,} empty answers are not among these: they count as failed, not as not classified."
 
 
 def describe_asked(results: Iterable[Result]) -> str:

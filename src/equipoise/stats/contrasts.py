@@ -3,7 +3,7 @@
 The range of some rates is the largest difference between two of them, and a distance |x - c| is the
 larger of x - c and c - x. Both are maxima of contrasts δ_1 … δ_m, estimated with known errors. The
 maximum is not smooth where contrasts tie, so that its own linearised error is wrong there. These
-limits hold at ties, too; in between they are those of the single largest contrast.
+limits hold at ties, too; away from ties they are those of the single largest contrast.
 
 For R = max δ, with t the one-sided quantile for an error of α:
 
@@ -14,9 +14,10 @@ For R - R' of two maxima (max_p δ_p and max_q δ'_q), with s_pq the error of δ
 
     lower limit    max_p min_q (δ_p - δ'_q - t(α/m) s_pq)
 
-For the q at which R' is reached, δ_p - δ'_q <= R - R'. The limit can only be above R - R' if that
-fails for one of the m contrasts p: an intersection-union test (Berger 1982) over q, Bonferroni over
-p. The upper limit exchanges the two. Contrasts so far below the largest that they cannot be the
+For the q at which R' is reached, δ_p - δ'_q <= R - R'. So the lower limit exceeds R - R' only if,
+for one of the m contrasts p, the limit of δ_p - δ'_q exceeds δ_p - δ'_q for this q: an
+intersection-union test (Berger 1982) over q, Bonferroni over p.
+The upper limit exchanges the two. Contrasts so far below the largest that they cannot be the
 maximum do not count in m (a first step as in Romano, Shaikh and Wolf 2014).
 """
 

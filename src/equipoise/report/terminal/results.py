@@ -81,7 +81,10 @@ def _say_mark(result: Result, name: str, mark: Mark | None, room: int) -> str:
         sentences = [f"{value}{interval}{reason}", f"{value}{reason}", f"{who}{reason}", f"{who}{short}."]
     else:
         distance = f", {DISTANCES[mark.letter]} {metric.bands.centre if metric.bands else 0:g}"
-        leaning, end = f" ({side})" if side else "", "; missing answers could change it." if mark.by_missing else "."
+        leaning, end = (
+            f" ({side})" if side else "",
+            "; missing answers could change the mark." if mark.by_missing else ".",
+        )
         sentences = [f"{value}{shown}{distance}{leaning}{end}" for shown in (interval, "")]
         sentences.append(f"{value}{distance}{end}")
     return next((sentence for sentence in sentences if len(sentence) <= room), sentences[-1])
@@ -194,19 +197,48 @@ def describe_reach(comparisons: Sequence[Comparison]) -> str:
     smallest, finest = min(found)
     largest, coarsest = max(found)
     return printable_line(
-        f"Differences detectable with 80% power: {format_number(smallest)} ({finest}) to {format_number(largest)} "
-        f"({coarsest})."
+        f"Differences detectable with 80% power{_if_complete(comparisons)}: {format_number(smallest)} ({finest}) to "
+        f"{format_number(largest)} ({coarsest})."
     )
 
 
 def explain_comparisons(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """How to read the tables."""
     tests = sum(metric.p_holm is not None for comparison in comparisons for _, metric in comparison.marked())
-    yield "Values and intervals are of the prompts that both answered; p-values are from a paired sign-flip test."
+    yield f"Values and intervals are of the prompts that both answered. {_describe_tests(comparisons)}"
     if any(metric.missing_decides for comparison in comparisons for _, metric in comparison.marked()):
         yield "no clear difference*: the answers differ clearly, but missing answers could explain it."
-    yield "detectable: the difference that a comparison like this one finds with 80% power, after the correction."
+    yield f"detectable: the difference found with 80% power{_if_complete(comparisons)}, after the correction."
     yield f"Holm: p corrected for the {tests} marked metrics. better, worse: clearly nearer to even-handed, or farther."
+    verdicts = {metric.verdict for comparison in comparisons for _, metric in comparison.marked()}
+    if Verdict.DIFFERENT in verdicts:
+        yield "different: the values differ clearly, but not their distances from even-handed."
+
+
+def _describe_tests(comparisons: Sequence[Comparison]) -> str:
+    """Which tests the p-values are from, and what missing answers do to them."""
+    ranges = set()
+    for comparison in comparisons:
+        for name, compared in comparison.probes.items():
+            metrics = compared.setup.probe.metrics
+            ranges |= {f"{name} {metric.name}" for metric in metrics if metric.range_of}
+    sentence = "p-values are from a paired sign-flip test"
+    if ranges:
+        sentence += f" ({', '.join(sorted(ranges))}: an intersection-union test)"
+    if _lacks_answers(comparisons):
+        sentence += "; where answers are missing, p is the largest that they allow"
+    return printable_line(f"{sentence}.")
+
+
+def _lacks_answers(comparisons: Sequence[Comparison]) -> bool:
+    """Whether missing answers could change any of the marked metrics that are compared."""
+    marked = (metric for comparison in comparisons for _, metric in comparison.marked())
+    return any(metric.difference_bounds is not None for metric in marked)
+
+
+def _if_complete(comparisons: Sequence[Comparison]) -> str:
+    """What detectable differences assume, if answers are missing."""
+    return " if no answer were missing" if _lacks_answers(comparisons) else ""
 
 
 def _make_table(

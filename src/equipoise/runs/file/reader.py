@@ -143,7 +143,9 @@ class RunReader:
             prompts = rows.drop(*added).unique(ID, keep="first", maintain_order=True)
             yield prompts, rows.filter(pl.col(STATUS).is_not_null())
 
-    def _read_items(self, probe: str, statement: str, added: values.Schema, *given: object) -> Iterator[pl.DataFrame]:
+    def _read_items(
+        self, probe: str, statement: str, added: values.Schema, ids: str | None = None
+    ) -> Iterator[pl.DataFrame]:
         """Rows of prompts, whole items, in frames of bounded size: an answer may have many megabytes.
 
         At least one frame. No statement is left open, which would be in the way when the owner closes the file.
@@ -159,7 +161,8 @@ class RunReader:
             batch: list[Any] = []
             size, is_more = 0, False
             with translate_storage_errors(self.path):
-                with closing(self._connection.execute(statement, (probe, last, *given))) as rows:
+                named = {"probe": probe, "last": last, "ids": ids}
+                with closing(self._connection.execute(statement, named)) as rows:
                     for row in rows:
                         if (size > BATCH_BYTES or len(batch) >= BATCH) and row[1] != batch[-1][1]:
                             is_more = True

@@ -210,11 +210,12 @@ LAST_ANSWER = """
     where status in ('ok', 'truncated') order by place desc limit 1
 """
 _PLANNED = "select position, item, id, prompts.prompt, system, covariates"
-PROMPTS = f"{_PLANNED} from prompts where probe = ? and position > ? order by position"
+PROMPTS = f"{_PLANNED} from prompts where probe = :probe and position > :last order by position"
 ATTEMPTS = f"""
     {_PLANNED}, {{}}
     from prompts left join attempts on attempts.probe = prompts.probe and attempts.prompt = prompts.id
-    where prompts.probe = ? and position > ? and (?3 is null or id in (select value from json_each(?3)))
+    where prompts.probe = :probe and position > :last
+    and (:ids is null or id in (select value from json_each(:ids)))
     order by position, repetition
 """  # noqa: S608
 """Each prompt with these columns of the attempts at it, or of one that is null; of all prompts, or of some."""
