@@ -37,7 +37,6 @@ class SimulatedResult:
     setup: Any
     estimates: Mapping[MetricKey, Estimate]
     marks: Mapping[str, Mark | None]
-    bounds: Mapping[str, Bounds]
     level: float = LEVEL
     coverage: Mapping[str, Mapping[str, int]] = field(
         default_factory=lambda: {"all": {"planned": 1, "detected": 1, "undetected": 0}}
@@ -102,16 +101,15 @@ def _make_limit(row: Row, run: int, rule: str) -> Limit:
     estimate = Estimate(value=value, low=low, high=high, n=row.get("items", 0), degrees=degrees)
     key = MetricKey(row["metric"])
     setup = SimpleNamespace(probe=make_world(row["study"]).probe)
-    bounds = {}
+    bounds: Bounds | None = None
     if packed_bounds:
         smallest, largest, lowest, highest = packed_bounds
-        bounds[row["metric"]] = Bounds(smallest=smallest, largest=largest, low=lowest, high=highest)
+        bounds = Bounds(smallest=smallest, largest=largest, low=lowest, high=highest)
     result = SimulatedResult(
         probe=row["study"],
         setup=setup,
         estimates={key: estimate},
-        marks={row["metric"]: mark(bands, estimate, bounds.get(row["metric"]))},
-        bounds=bounds,
+        marks={row["metric"]: mark(bands, estimate, bounds)},
     )
     return Limit(
         result=cast(Result, result),
@@ -119,6 +117,7 @@ def _make_limit(row: Row, run: int, rule: str) -> Limit:
         limit=bands.limits[MARKS.index(rule) - 1],
         rule=f"--fail-on {rule}",
         allowed=f"better than {rule}",
+        bounds=bounds,
     )
 
 

@@ -310,14 +310,7 @@ def _find_missing_answers(
     found: list[MissingAnswers | None] = []
     for table, end in zip(tables, ends, strict=True):
         own = np.arange(end - table.height, end)
-        found.append(
-            MissingAnswers(
-                cells=together.cells.take(own),
-                base=together.base[own],
-                changes=together.changes[:, :, own],
-                missing=together.missing[:, own],
-            )
-        )
+        found.append(together.take(own))
     return found
 
 
