@@ -327,7 +327,7 @@ def _find_direction(world: World, what: str) -> Array:
     if what == GAP:
         return world.sign
     if what == SLOPE:
-        return np.sign(world.lean - world.lean.mean())
+        return np.asarray(np.sign(world.lean - world.lean.mean()))
     return np.ones(world.prompts.height)
 
 

@@ -155,12 +155,12 @@ def _cover(runs: int) -> Iterator[Job]:
                 yield Job(study_coverage, arguments)
         for (study, asking), sizes in plan_suites(("ci", "standard"), name).items():
             for limit in LIMITS:
-                arguments = (tuple(sizes), study, asking, limit, 1.0, 0.0, runs)
-                yield Job(study_gate_limits, arguments)
+                at_limit = (tuple(sizes), study, asking, limit, 1.0, 0.0, runs)
+                yield Job(study_gate_limits, at_limit)
         study, asking = plan_suite("ci", name)
         for limit, side in product(LIMITS, (1.0, -1.0)):
-            arguments = (("ci",), study, asking, limit, side, LOST_AT_GATES, runs)
-            yield Job(study_gate_limits, arguments)
+            at_limit = (("ci",), study, asking, limit, side, LOST_AT_GATES, runs)
+            yield Job(study_gate_limits, at_limit)
     for study, items, repetitions in REPEATED:
         asking = Asking(items=items, repetitions=repetitions)
         for model in (EVEN, ONE_ARM, BETA, CLUSTERS, SETTLED):
