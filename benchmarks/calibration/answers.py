@@ -42,39 +42,49 @@ class Asking:
         return f"{self.items} × {self.repetitions}" if self.repetitions > 1 else str(self.items)
 
 
-ONE_SIDE = "one side"
-"""First outcomes of men; without genders, where stereotypes lean to the first outcome."""
-EVERYWHERE = "everywhere"
-ABOVE_MEAN = "above the mean"
-"""First outcomes where the stereotype leans farther to them than on average."""
+LEVEL = "shift"
+GAP = "gap"
+SLOPE = "slope"
+"""What a loss of answers pulls, by the names that `models.steer` has for them: the share of first
+outcomes, how far men are ahead, and how much stereotypes count."""
+TIMES = 10.0
+"""How many times as likely an answer that raises what is pulled is lost by its content."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
     """Which answers are lost, because of what they say.
 
-    Of letters, those with more words of the first kind than the mean letter about such a person
-    count as first outcomes; of numbers, those above the mean.
+    First outcomes raise the level. Men's first outcomes and women's other outcomes raise the gap.
+    First outcomes where the stereotype leans to them more than on average, and other outcomes
+    elsewhere, raise the slope. Of letters, those that are more masculine than the mean of all
+    letters count as first outcomes; of numbers, those above the mean.
     """
 
-    first: float
-    """The share of the first outcomes that is lost, on this side."""
+    raising: float
+    """The chance to lose an answer that raises what is pulled."""
     others: float
-    """The share of all other answers that is lost."""
-    side: str = ONE_SIDE
+    """The chance to lose any other answer."""
+    what: str
+    """What is pulled: LEVEL, GAP or SLOPE."""
+    lowers: bool = False
+    """Whether answers that lower it stand in the place of those that raise it."""
+    share: float | None = None
+    """The share of all answers that is lost, in expectation: the chances are scaled to that.
+    None leaves them as they are."""
 
 
-NO_LOSS = Loss(first=0.0, others=0.0)
+NO_LOSS = Loss(raising=0.0, others=0.0, what=LEVEL)
 
 
-def lose_by_content(share: float) -> Loss:
-    """Lose this share of the first outcomes on one side, and a tenth as many of all others."""
-    return Loss(first=share, others=share / 10)
+def lose_by_content(share: float, what: str, *, lowers: bool = False) -> Loss:
+    """Lose this share of all answers: above all those that raise (or lower) something."""
+    return Loss(raising=TIMES, others=1.0, what=what, lowers=lowers, share=share)
 
 
 def lose_evenly(share: float) -> Loss:
-    """Lose the same share of all answers."""
-    return Loss(first=share, others=share)
+    """Lose the same share of all answers, whatever they say."""
+    return Loss(raising=1.0, others=1.0, what=LEVEL, share=share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,8 +239,9 @@ def make_rows(
     columns = {
         f"{prefix}{name}": np.zeros(len(items)) for prefix in probe.prefixes for name in names
     }
-    for slot in answers:
-        for name, values in _tabulate(world, slot, asking, loss, rng).items():
+    lost = _draw_lost(world, answers, asking, loss, rng)
+    for slot, lost_of_slot in zip(answers, lost, strict=True):
+        for name, values in _tabulate(world, slot, lost_of_slot, asking).items():
             columns[f"{slot.prefix}{name}"][slot.there] += values
     # Shares and sums of numbers are fractions, and so are expected counts.
     fractions = (*detector.shares, *([detector.sum_column] if detector.number else []))
@@ -241,12 +252,9 @@ def make_rows(
     return table.with_columns(pl.col(counted).cast(pl.UInt32), pl.lit(1, pl.Int64).alias(WEIGHT))
 
 
-def _tabulate(
-    world: World, slot: SlotAnswers, asking: Asking, loss: Loss, rng: np.random.Generator | None
-) -> Mapping[str, Array]:
+def _tabulate(world: World, slot: SlotAnswers, lost: Array, asking: Asking) -> Mapping[str, Array]:
     """What is counted of the answers to a prompt of each item."""
     detector = world.probe.detector
-    lost = _draw_lost(world, slot, asking, loss, rng)
     kept = slot.counts - lost
     whole = np.full(len(slot.prompts), float(asking.repetitions))
     found: dict[str, Array] = {ATTEMPTS: whole}
@@ -264,34 +272,93 @@ def _tabulate(
 
 
 def _draw_lost(
-    world: World, slot: SlotAnswers, asking: Asking, loss: Loss, rng: np.random.Generator | None
-) -> Array:
-    """How many of the counted answers, or words, of each item are lost: item, outcome."""
-    if rng is None or not loss.first:
-        return np.zeros_like(slot.counts)
-    detector = world.probe.detector
-    here = _is_on_side(world, slot.prompts, loss.side)
-    if detector.labels and not detector.number:
-        is_first = here[:, None] & first_outcomes(world, slot.prompts)
-        risk = np.where(is_first, loss.first, loss.others)
-        return rng.binomial(slot.counts.astype(np.int64), risk).astype(np.float64)
-    if asking.repetitions > 1:
+    world: World,
+    answers: Sequence[SlotAnswers],
+    asking: Asking,
+    loss: Loss,
+    rng: np.random.Generator | None,
+) -> list[Array]:
+    """For each slot how many answers, or words, of each item are lost: item, outcome."""
+    if rng is None or loss == NO_LOSS:
+        return [np.zeros_like(slot.counts) for slot in answers]
+    one_by_one = not _has_labels(world)
+    if one_by_one and asking.repetitions > 1:
         raise ValueError("Letters and numbers are lost one by one: ask each prompt once.")
-    content = slot.numbers
-    if content is None:
-        firsts = [detector.counts.index(first) for first, _ in detector.opposites]
-        seconds = [detector.counts.index(second) for _, second in detector.opposites]
-        first_words = slot.counts[:, firsts].sum(axis=1)
-        content = first_words / np.maximum(first_words + slot.counts[:, seconds].sum(axis=1), 1.0)
-    is_first = content > content.mean()
-    risk = np.where(here & is_first, loss.first, loss.others)
-    is_lost = rng.random(len(risk)) < risk
-    return slot.counts * is_lost[:, None]
+    raising = find_raising(world, answers, loss)
+    counts = [np.ones((len(slot.counts), 1)) if one_by_one else slot.counts for slot in answers]
+    risk_of_raising, risk_of_others = _scale_risks(loss, counts, raising)
+    lost = []
+    for slot, number, is_raising in zip(answers, counts, raising, strict=True):
+        risk = np.where(is_raising, risk_of_raising, risk_of_others)
+        drawn = rng.binomial(number.astype(np.int64), risk).astype(np.float64)
+        # With a letter all its words are lost.
+        lost.append(slot.counts * drawn if one_by_one else drawn)
+    return lost
 
 
-def _is_on_side(world: World, prompts: Places, side: str) -> NDArray[np.bool_]:
-    if side == EVERYWHERE:
-        return np.ones(len(prompts), dtype=bool)
-    if side == ABOVE_MEAN:
-        return np.asarray(world.lean[prompts] > world.lean.mean())
-    return np.asarray(world.sign[prompts] + world.lean[prompts] > 0)
+def _has_labels(world: World) -> bool:
+    """Whether answers are labels, and neither words nor numbers."""
+    detector = world.probe.detector
+    return bool(detector.labels) and not detector.number
+
+
+def find_raising(
+    world: World, answers: Sequence[SlotAnswers], loss: Loss
+) -> list[NDArray[np.bool_]]:
+    """For each slot which answers raise what the loss pulls: item, label (or one column)."""
+    direction = _find_direction(world, loss.what)
+    if loss.lowers:
+        direction = -direction
+    if _has_labels(world):
+        is_first = [first_outcomes(world, slot.prompts) for slot in answers]
+    else:
+        contents = [_measure_content(world, slot) for slot in answers]
+        mean = np.concatenate(contents).mean()
+        is_first = [content[:, None] > mean for content in contents]
+    found = []
+    for slot, first in zip(answers, is_first, strict=True):
+        own = direction[slot.prompts][:, None]
+        found.append(np.where(own > 0, first, ~first) & (own != 0))
+    return found
+
+
+def _find_direction(world: World, what: str) -> Array:
+    """For each prompt 1 where first outcomes raise it, -1 where they lower it, else 0."""
+    if what == GAP:
+        return world.sign
+    if what == SLOPE:
+        return np.asarray(np.sign(world.lean - world.lean.mean()))
+    return np.ones(world.prompts.height)
+
+
+def _measure_content(world: World, slot: SlotAnswers) -> Array:
+    """The number of each answer, or the share of masculine words of each letter."""
+    if slot.numbers is not None:
+        return slot.numbers
+    detector = world.probe.detector
+    firsts = [detector.counts.index(first) for first, _ in detector.opposites]
+    seconds = [detector.counts.index(second) for _, second in detector.opposites]
+    first_words = slot.counts[:, firsts].sum(axis=1)
+    words = first_words + slot.counts[:, seconds].sum(axis=1)
+    return np.asarray(first_words / np.maximum(words, 1.0))
+
+
+def _scale_risks(
+    loss: Loss, counts: Sequence[Array], raising: Sequence[NDArray[np.bool_]]
+) -> tuple[float, float]:
+    """The chances to lose an answer that raises what is pulled, and any other.
+
+    Where even the loss of all that raise it is too little, more of the others are lost.
+    """
+    if loss.share is None:
+        return loss.raising, loss.others
+    total = 0.0
+    of_raising = 0.0
+    for number, is_raising in zip(counts, raising, strict=True):
+        total += float(number.sum())
+        of_raising += float(np.where(is_raising, number, 0.0).sum())
+    wanted = loss.share * total
+    factor = wanted / (loss.raising * of_raising + loss.others * (total - of_raising))
+    if factor * loss.raising <= 1:
+        return factor * loss.raising, factor * loss.others
+    return 1.0, (wanted - of_raising) / (total - of_raising)

@@ -81,7 +81,7 @@ def study_pair(pair: Pair, study: str, items: int, runs: int) -> list[Row]:
                 "covered": sum(_holds_zero(each, "difference") for each in with_interval),
                 "distance": sum(_holds_zero(each, "distance") for each in with_interval),
                 "judged": sum(_is_judged(each) for each in known),
-                "tests": tests if not any(loss.first for loss in pair.losses) else [],
+                "tests": tests if not any(loss != NO_LOSS for loss in pair.losses) else [],
             }
         )
     return rows
@@ -92,7 +92,7 @@ def _compare_runs(
 ) -> Iterator[Mapping[str, MetricComparison]]:
     """The comparison of each run, by metric."""
     at_once = max(1, ROWS_AT_ONCE // items)
-    loses = any(loss.first for loss in pair.losses)
+    loses = any(loss != NO_LOSS for loss in pair.losses)
     for model_runs, chances, rng in _take_models(pair, study, runs):
         for start in range(0, model_runs, at_once):
             here = min(at_once, model_runs - start)

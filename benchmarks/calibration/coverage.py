@@ -22,7 +22,7 @@ from benchmarks.calibration.worlds import World, make_world
 from equipoise.measuring.cells import CellTable
 from equipoise.measuring.estimates import estimate_cells, find_errors, linearise
 from equipoise.measuring.marks import look_level, look_sizes, mark
-from equipoise.schema import Estimate
+from equipoise.schema import Bounds, Estimate
 
 WIDTHS = 30
 """Runs of which the width of the interval is compared with the plain linearised one."""
@@ -97,6 +97,14 @@ def judge(
 def pack(estimate: Estimate) -> list[float]:
     """Value, low end, high end and degrees of freedom, rounded as they are stored."""
     numbers = (estimate.value, estimate.low, estimate.high, estimate.degrees)
+    return [_round(number) for number in numbers]
+
+
+def pack_bounds(bounds: Bounds | None) -> list[float]:
+    """Smallest and largest value, low end and high end; nothing if no answer is missing."""
+    if bounds is None:
+        return []
+    numbers = (bounds.smallest, bounds.largest, bounds.low, bounds.high)
     return [_round(number) for number in numbers]
 
 

@@ -37,12 +37,11 @@ class SimulatedResult:
     setup: Any
     estimates: Mapping[MetricKey, Estimate]
     marks: Mapping[str, Mark | None]
-    bounds: Mapping[str, Bounds]
     level: float = LEVEL
     coverage: Mapping[str, Mapping[str, int]] = field(
         default_factory=lambda: {"all": {"planned": 1, "detected": 1, "undetected": 0}}
     )
-    """All answers could be classified."""
+    """All answers could be classified: the share that could only matters below one half."""
 
 
 def bands_of(row: Row) -> Bands:
@@ -64,21 +63,22 @@ def judge_all(findings: Findings) -> Findings:
 
 
 def judge_gates(rows: Sequence[Row]) -> Iterator[Row]:
-    """For each size, model and rule: how often a gate passes, fails and fails wrongly.
+    """For each size, model, loss and rule: how often a gate passes, fails and fails wrongly.
 
     It fails wrongly if a metric fails whose true mark is better than the rule.
     """
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str, float], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["size"], row["model"]), []).append(row)
-    for (size, model), members in groups.items():
-        for rule in RULES.get(model, [model[-1]]):
+        groups.setdefault((row["size"], row["model"], row.get("lost", 0.0)), []).append(row)
+    for (size, model, lost), members in groups.items():
+        for rule in RULES.get(model) or [members[0]["rule"]]:
             counts = {"passed": 0, "failed": 0, "wrongly": 0}
             runs = members[0]["runs"]
             for run in range(runs):
                 for name, happened in _judge_run(members, run, rule).items():
                     counts[name] += happened
-            yield {"size": size, "model": model, "rule": rule, "runs": runs, **counts}
+            about = {"size": size, "model": model, "lost": lost, "rule": rule, "runs": runs}
+            yield {**about, **counts}
 
 
 def _judge_run(rows: Sequence[Row], run: int, rule: str) -> dict[str, bool]:
@@ -97,16 +97,19 @@ def _judge_run(rows: Sequence[Row], run: int, rule: str) -> dict[str, bool]:
 def _make_limit(row: Row, run: int, rule: str) -> Limit:
     """The limit of `--fail-on` for one metric."""
     bands = bands_of(row)
-    value, low, high, degrees, _ = row["estimates"][run]
+    value, low, high, degrees, _, *packed_bounds = row["estimates"][run]
     estimate = Estimate(value=value, low=low, high=high, n=row.get("items", 0), degrees=degrees)
     key = MetricKey(row["metric"])
     setup = SimpleNamespace(probe=make_world(row["study"]).probe)
+    bounds: Bounds | None = None
+    if packed_bounds:
+        smallest, largest, lowest, highest = packed_bounds
+        bounds = Bounds(smallest=smallest, largest=largest, low=lowest, high=highest)
     result = SimulatedResult(
         probe=row["study"],
         setup=setup,
         estimates={key: estimate},
-        marks={row["metric"]: mark(bands, estimate)},
-        bounds={},
+        marks={row["metric"]: mark(bands, estimate, bounds)},
     )
     return Limit(
         result=cast(Result, result),
@@ -114,6 +117,7 @@ def _make_limit(row: Row, run: int, rule: str) -> Limit:
         limit=bands.limits[MARKS.index(rule) - 1],
         rule=f"--fail-on {rule}",
         allowed=f"better than {rule}",
+        bounds=bounds,
     )
 
 

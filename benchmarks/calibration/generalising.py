@@ -37,6 +37,7 @@ DRAWS_OF_TRUTH = 2_000
 TOPIC = "topic"
 FORM = "form"
 EQUAL = "equal"
+DOUBLED = "half are twice as large"
 DOMINANT = "one has half"
 FALLING = "sizes fall like 1/k"
 
@@ -47,7 +48,7 @@ class Design:
 
     clusters: int
     sizes: str
-    """How the items are spread: EQUAL, DOMINANT or FALLING."""
+    """How the items are spread: EQUAL, DOUBLED, DOMINANT or FALLING."""
     is_crossed: bool = False
     deviation: float = 0.5
     """The standard deviation of the effects of clusters, on the logit."""
@@ -60,6 +61,8 @@ class Design:
     def shares(self) -> Array:
         """The share of the items in each cluster."""
         shares = np.ones(self.clusters)
+        if self.sizes == DOUBLED:
+            shares[: self.clusters // 2] = 2.0
         if self.sizes == DOMINANT:
             shares[0] = max(self.clusters - 1, 1)
         if self.sizes == FALLING:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from scipy.stats import binom
 
-from benchmarks.calibration.models import ONE_ARM, RARE, STRONG
+from benchmarks.calibration.jobs import SMALL, SMALL_SIZES
+from benchmarks.calibration.models import ONE_ARM, STRONG
 from benchmarks.calibration.runs import Findings, Row
 from equipoise.stats.multiple_testing import holm
 
@@ -22,8 +23,7 @@ RATE_LEAST = 0.935
 RATE_MEAN = 0.985
 COVERED = 0.94
 COVERED_SMALL = 0.93
-SMALL_ITEMS = 60
-"""With fewer items than this, intervals may cover as little as COVERED_SMALL."""
+"""For the smallest size that is simulated: 20 items, and 28 of `word_association`."""
 WRONG = 0.025
 WIDER = 1.15
 WIDER_FROM = 100
@@ -36,7 +36,7 @@ JUDGED = 0.05
 FAILED = 0.05
 UNFAIR = 0.06
 CATEGORIES_COVERED = 0.94
-ONE_OUTCOME_IS_RARE = (RARE, ONE_ARM)
+ONE_OUTCOME_IS_RARE = (ONE_ARM,)
 """Models for which the plain linearised interval is too narrow."""
 
 
@@ -70,12 +70,14 @@ def list_goals(findings: Findings) -> Iterator[Goal]:
             what = _name(row, table, row["asked"])
             if table == "sparse":
                 what = _name(row, f"{row['words']:g} words", f"{row['items']} letters")
-            small = row["items"] < SMALL_ITEMS
-            goal = COVERED_SMALL if small else COVERED
+            goal = COVERED_SMALL if _is_small(row) else COVERED
             yield from _coverage_goal(row, what, goal)
             yield _mark_goal(row, what, row["intervals"])
     for row in findings.get("limits", ()):
-        what = f"{_name(row, 'limit')}, {row['where']} {row['target']:.3f}, {row['loss']:.0%} lost"
+        what = (
+            f"{_name(row, 'limit')}, {row['where']} {row['target']:.3f}, favours {row['favours']}"
+        )
+        what += f", {row['loss']:.0%} lost"
         yield _mark_goal(row, what, row["runs"])
     for row in findings.get("missing", ()):
         what = f"missing answers, {row['kind']}, {row['errors']:g} standard errors"
@@ -111,6 +113,11 @@ def list_goals(findings: Findings) -> Iterator[Goal]:
             runs=row["runs"],
             allowed=1 - COVERED,
         )
+
+
+def _is_small(row: Row) -> bool:
+    """Whether a row has the smallest size that is simulated."""
+    return bool(row["items"] == SMALL_SIZES.get(row["study"], SMALL))
 
 
 def _name(row: Row, *parts: str) -> str:
@@ -171,7 +178,7 @@ def _pair_goals(row: Row) -> Iterator[Goal]:
 
 
 def _gate_goal(row: Row) -> Goal:
-    what = f"gate on {row['rule']}, suite {row['size']}, {row['model']}"
+    what = f"gate on {row['rule']}, suite {row['size']}, {row['model']}, {row['lost']:.0%} lost"
     is_biased = row["model"] == STRONG
     return Goal(
         what=what,
@@ -193,13 +200,15 @@ def _selection_goals(findings: Findings) -> Iterator[Goal]:
                 runs=row["runs"],
                 allowed=UNFAIR,
             )
-        yield Goal(
-            what=what,
-            happened="do not all cover",
-            wrong=row["runs"] - row["covered"],
-            runs=row["runs"],
-            allowed=round(1 - CATEGORIES_COVERED, 6),
-        )
+        # Intervals of impact ratios are those of the answers that could be classified.
+        if not row["lost"]:
+            yield Goal(
+                what=what,
+                happened="do not all cover",
+                wrong=row["runs"] - row["covered"],
+                runs=row["runs"],
+                allowed=round(1 - CATEGORIES_COVERED, 6),
+            )
 
 
 def find_exact(findings: Findings) -> Iterator[str]:

@@ -7,11 +7,20 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from benchmarks.calibration.answers import NO_LOSS, Asking, lose_by_content, lose_evenly
+from benchmarks.calibration.answers import (
+    GAP,
+    LEVEL,
+    NO_LOSS,
+    SLOPE,
+    Asking,
+    lose_by_content,
+    lose_evenly,
+)
 from benchmarks.calibration.comparing import Pair, study_pair
 from benchmarks.calibration.coverage import GATED, study_coverage, study_looks
 from benchmarks.calibration.generalising import (
     DOMINANT,
+    DOUBLED,
     EQUAL,
     FALLING,
     Design,
@@ -47,6 +56,8 @@ WORDS = (0.15, 0.5, 1.5, 6.0)
 """Of an inventory, in a letter with few words."""
 LETTERS = (20, 60, 200)
 LOSSES = (0.0, 0.05, 0.2, 0.4)
+LOST_AT_GATES = 0.05
+"""As many missing answers as a gate accepts."""
 LIMITS = (0, 1, 2)
 ITEMS_AT_LIMITS = 300
 WIDTHS = (0.0, 0.3, 0.6, 1.0, 3.0)
@@ -64,8 +75,16 @@ CLUSTERED = (
 )
 COMPARED_ITEMS = 100
 UNEQUAL = ("discrimination_tamkin", "hiring_an", "jobs_lum")
-"""Probes of which one run loses answers, or is asked more often."""
-LOSING = (*UNEQUAL, "business_vocabulary", "salary_advice")
+"""Probes of which one run is asked more often."""
+LOSING = {
+    "discrimination_tamkin": [GAP],
+    "hiring_an": [GAP, SLOPE],
+    "jobs_lum": [LEVEL, SLOPE],
+    "business_vocabulary": [GAP],
+    "salary_advice": [GAP],
+}
+"""Probes of which one run loses answers, and what that pulls."""
+SHOWN_PULL = {LEVEL: "level", GAP: "gap", SLOPE: "slope"}
 LEANING = ("hiring_an", "jobs_lum", "salary_advice", "business_vocabulary")
 LOOKED = {
     "jobs_lum": 339,
@@ -136,7 +155,12 @@ def _cover(runs: int) -> Iterator[Job]:
                 yield Job(study_coverage, arguments)
         for (study, asking), sizes in plan_suites(("ci", "standard"), name).items():
             for limit in LIMITS:
-                yield Job(study_gate_limits, (tuple(sizes), study, asking, limit, runs))
+                at_limit = (tuple(sizes), study, asking, limit, 1.0, 0.0, runs)
+                yield Job(study_gate_limits, at_limit)
+        study, asking = plan_suite("ci", name)
+        for limit, side in product(LIMITS, (1.0, -1.0)):
+            at_limit = (("ci",), study, asking, limit, side, LOST_AT_GATES, runs)
+            yield Job(study_gate_limits, at_limit)
     for study, items, repetitions in REPEATED:
         asking = Asking(items=items, repetitions=repetitions)
         for model in (EVEN, ONE_ARM, BETA, CLUSTERS, SETTLED):
@@ -165,7 +189,7 @@ def _lose(runs: int) -> Iterator[Job]:
 
 
 def _generalise(runs: int) -> Iterator[Job]:
-    for sizes in (EQUAL, DOMINANT, FALLING):
+    for sizes in (EQUAL, DOUBLED, DOMINANT, FALLING):
         for clusters in CLUSTER_COUNTS:
             for is_crossed, deviation in product((False, True), DEVIATIONS):
                 design = Design(
@@ -191,14 +215,15 @@ def _compare(runs: int) -> Iterator[Job]:
         models=(CLUSTERS, CLUSTERS),
         losses=(NO_LOSS, lose_evenly(0.2)),
     )
-    by_content = Pair(
-        kind="one loses 20% by content",
-        models=(CLUSTERS, CLUSTERS),
-        losses=(NO_LOSS, lose_by_content(0.2)),
-    )
-    for study in LOSING:
-        for pair in (evenly, by_content):
-            yield Job(study_pair, (pair, study, COMPARED_ITEMS, runs))
+    for study, pulled in LOSING.items():
+        yield Job(study_pair, (evenly, study, COMPARED_ITEMS, runs))
+        for what in pulled:
+            by_content = Pair(
+                kind=f"one loses 20% by content, against the {SHOWN_PULL[what]}",
+                models=(CLUSTERS, CLUSTERS),
+                losses=(NO_LOSS, lose_by_content(0.2, what)),
+            )
+            yield Job(study_pair, (by_content, study, COMPARED_ITEMS, runs))
     often = Pair(kind="asked 1 and 5 times", models=(CLUSTERS, CLUSTERS), repetitions=(1, 5))
     for study in UNEQUAL:
         yield Job(study_pair, (often, study, COMPARED_ITEMS, runs))

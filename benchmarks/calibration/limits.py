@@ -1,22 +1,24 @@
 """Models whose metrics lie just beside the limits between two marks: are marks certain and wrong?
 
 A mark is most easily wrong where the metric is at a limit. Lost answers pull it across the limit:
-those that are lost because they favour men make a model that favours men look better than it is,
-and a model that favours women look worse. So models just beyond a limit favour men here, and models
-just inside it favour women.
+if answers that raise the metric are lost, a model that favours men looks better than it is, and a
+model that favours women looks worse. So models just beyond a limit favour men here, and models just
+inside it favour women. The other two combinations would be pulled away from the limit; if answers
+that lower the metric were lost instead, they would be the mirror image of these two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import product
 
 import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 
-from benchmarks.calibration.answers import NO_LOSS, Asking, lose_by_content, make_rows
-from benchmarks.calibration.coverage import pack
+from benchmarks.calibration.answers import NO_LOSS, Asking, Loss, lose_by_content, make_rows
+from benchmarks.calibration.coverage import pack, pack_bounds
 from benchmarks.calibration.models import STEERED_BY
 from benchmarks.calibration.models import steer as steer_exactly
 from benchmarks.calibration.runs import (
@@ -29,14 +31,14 @@ from benchmarks.calibration.runs import (
     start_rng,
 )
 from benchmarks.calibration.worlds import World, make_world
-from equipoise.authoring import Array
+from equipoise.authoring import Array, Bands
 from equipoise.authoring.metrics import MARKS
-from equipoise.measuring.bounds import bound_metrics
+from equipoise.measuring.bounds import MissingAnswers, bound_metric, bound_metrics, find_missing
 from equipoise.measuring.estimates import estimate_cells
-from equipoise.measuring.marks import Mark, mark
+from equipoise.measuring.marks import Mark, mark, nearest_and_farthest
 from equipoise.measuring.outcomes import ATTEMPTS, MISSING
 from equipoise.measuring.summarise import WEIGHT
-from equipoise.schema import Estimate
+from equipoise.schema import Bounds, Estimate
 
 BESIDE = 0.001
 """How far from a limit the true metrics are."""
@@ -46,6 +48,8 @@ STEP = 0.05
 ROUNDS = 4
 NOISE = 0.1
 """The standard deviation of chances between prompts."""
+COMBINATIONS = ((True, 1.0), (False, -1.0))
+"""Beyond a limit or inside it, and the side: 1 favours men."""
 MAX_STEERING = {"shift": 0.5, "gap": 1.0, "slope": 3.0}
 
 
@@ -153,17 +157,33 @@ def choose_limits(study: str, limit: int, *, beyond: bool, side: float) -> dict[
     return targets
 
 
+def pulled_by_loss(study: str, metric: str) -> str:
+    """What a loss must pull to pull this metric: the parameter of `steer` that moves it most.
+
+    A metric without a parameter of its own follows the others.
+    """
+    parameters = sensitive_parameters(study)
+    return parameters.get(metric, next(iter(parameters.values())))
+
+
+def lose_across(share: float, what: str, *, beyond: bool, side: float) -> Loss:
+    """Lose this share of all answers, those above all that pull the metric across its limit."""
+    if not share:
+        return NO_LOSS
+    favours_men = side > 0
+    return lose_by_content(share, what, lowers=beyond != favours_men)
+
+
 def study_limits(
     study: str, limit: int, losses: Sequence[float], items: int, runs: int
 ) -> list[Row]:
-    """Models just beyond a limit and just inside it, with these shares of answers lost."""
+    """Models just beyond a limit and just inside it, with these shares of all answers lost."""
     rows = []
-    for beyond, side in ((True, 1.0), (False, -1.0)):
+    for beyond, side in COMBINATIONS:
         targets = choose_limits(study, limit, beyond=beyond, side=side)
         chance = steer(study, find_steering(study, targets))
         truth = find_truth(make_world(study), chance)
-        where = "beyond" if beyond else "inside"
-        counts = _count_wrong(study, chance, truth, losses, items, runs, where)
+        counts = _count_wrong(study, chance, truth, losses, items, runs, (beyond, side))
         for (loss, metric), (certain, wrong) in counts.items():
             target = targets[metric]
             if is_one_sided(make_world(study), metric):
@@ -175,7 +195,8 @@ def study_limits(
                     "metric": metric,
                     "items": items,
                     "loss": loss,
-                    "where": where,
+                    "where": "beyond" if beyond else "inside",
+                    "favours": "men" if side > 0 else "women",
                     "target": target,
                     "truth": truth[metric],
                     "reached": abs(truth[metric] - target) < REACHED,
@@ -194,60 +215,103 @@ def _count_wrong(
     losses: Sequence[float],
     items: int,
     runs: int,
-    where: str,
+    combination: tuple[bool, float],
 ) -> dict[tuple[float, str], tuple[int, int]]:
     """For each loss and metric: how many marks are certain, and how many of these are wrong.
 
-    The same answers are drawn for all losses.
+    The same answers are drawn for all losses. Each metric is pulled by a loss of its own.
     """
     world = make_world(study)
     bands = world.probe.marked_metrics()
+    beyond, side = combination
     asking = Asking(items=items)
-    counts = {(loss, name): (0, 0) for loss in losses for name in bands}
-    rng = start_rng("limits", study, where, items, runs, sorted(truth.items()))
+    metrics_of: dict[tuple[float, Loss], list[str]] = {}
+    for share, name in product(losses, bands):
+        what = pulled_by_loss(study, name)
+        loss = lose_across(share, what, beyond=beyond, side=side)
+        metrics_of.setdefault((share, loss), []).append(name)
+    counts = {(share, name): (0, 0) for share in losses for name in bands}
+    rng = start_rng("limits", study, combination, items, runs, sorted(truth.items()))
     for places, here, answers in draw_batches(world, chance, asking, runs, rng):
-        for share in losses:
-            loss = lose_by_content(share) if share else NO_LOSS
+        for (share, loss), names in metrics_of.items():
             rows = make_rows(world, places, answers, asking, loss, rng)
+            found = []
+            tables = []
             for cells, table in split_runs(world, rows, here, asking):
-                found = estimate_cells(cells)
-                marks = mark_run(world, table, found, truth, is_lossy=share > 0)
-                for name, said in marks.items():
-                    certain, wrong = counts[share, name]
-                    if said is not None and said.certain:
-                        certain += 1
-                        wrong += said.best != bands[name].mark(truth[name])
-                    counts[share, name] = certain, wrong
+                found.append(estimate_cells(cells))
+                tables.append(table)
+            for name in names:
+                own = [estimates[name] for estimates in found]
+                is_wrong = _wrong_mark(bands[name], truth[name])
+                marks = mark_runs(world, name, own, tables, is_wrong)
+                certain, wrong = counts[share, name]
+                certain += sum(said is not None and said.certain for said in marks)
+                wrong += sum(is_wrong(said) for said in marks)
+                counts[share, name] = certain, wrong
     return counts
 
 
-def mark_run(
-    world: World,
-    table: pl.DataFrame,
-    found: Mapping[str, Estimate],
-    truth: Mapping[str, float],
-    *,
-    is_lossy: bool,
-) -> dict[str, Mark | None]:
-    """The marks of a run, with the bounds of its missing answers and the share that was read.
+def _wrong_mark(bands: Bands, truth: float) -> Callable[[Mark | None], bool]:
+    """What says whether a mark is certain and wrong."""
+    true_mark = bands.mark(truth)
 
-    Bounds only make a mark less certain. They take the most time, and so they are computed only if
-    a mark would be certain and wrong without them; else the mark without them stands here.
+    def is_wrong(said: Mark | None) -> bool:
+        return said is not None and said.certain and said.best != true_mark
+
+    return is_wrong
+
+
+def mark_runs(
+    world: World,
+    metric: str,
+    found: Sequence[Estimate],
+    tables: Sequence[pl.DataFrame],
+    is_suspect: Callable[[Mark | None], bool],
+) -> list[Mark | None]:
+    """The marks of a metric in some runs, with the bounds of missing answers and the share read.
+
+    Bounds only make a mark less certain. They take the most time, and so they are computed only
+    where the mark without them is suspect; else the mark without them stands here.
     """
-    bands = world.probe.marked_metrics()
-    read_share = find_read_share(world, table) if is_lossy else 1.0
-    marks = {name: mark(own, found[name], None, read_share) for name, own in bands.items()}
-    suspects = [
-        name
-        for name, said in marks.items()
-        if said is not None and said.certain and said.best != bands[name].mark(truth[name])
+    bands = world.probe.marked_metrics()[metric]
+    read_shares = [find_read_share(world, table) for table in tables]
+    marks = [
+        mark(bands, estimate, None, share)
+        for estimate, share in zip(found, read_shares, strict=True)
     ]
-    if not suspects or not is_lossy:
-        return marks
-    bounds = bound_metrics(world.probe, table, world.planned.parameters)
-    return {
-        name: mark(own, found[name], bounds.get(name), read_share) for name, own in bands.items()
-    }
+    suspects = [run for run, said in enumerate(marks) if is_suspect(said)]
+    bounds = bound_runs(world, metric, [tables[run] for run in suspects])
+    for run, bound in zip(suspects, bounds, strict=True):
+        marks[run] = mark(bands, found[run], bound, read_shares[run])
+    return marks
+
+
+def bound_runs(world: World, metric: str, tables: Sequence[pl.DataFrame]) -> list[Bounds | None]:
+    """The bounds of a metric in some runs, each asked once."""
+    (own,) = (each for each in world.probe.metrics if each.name == metric)
+    return [
+        None if answers is None else bound_metric(answers, own)
+        for answers in _find_missing_answers(world, tables)
+    ]
+
+
+def _find_missing_answers(
+    world: World, tables: Sequence[pl.DataFrame]
+) -> list[MissingAnswers | None]:
+    """The missing answers of each run; where answers are labels, those of all runs at once."""
+    probe = world.probe
+    parameters = world.planned.parameters
+    if probe.detector.counts or probe.detector.number:
+        return [find_missing(probe, table, parameters) for table in tables]
+    together = find_missing(probe, pl.concat(tables), parameters) if tables else None
+    if together is None:
+        return [None] * len(tables)
+    ends = np.cumsum([table.height for table in tables])
+    found: list[MissingAnswers | None] = []
+    for table, end in zip(tables, ends, strict=True):
+        own = np.arange(end - table.height, end)
+        found.append(together.take(own))
+    return found
 
 
 def find_read_share(world: World, table: pl.DataFrame) -> float:
@@ -266,32 +330,53 @@ def find_read_share(world: World, table: pl.DataFrame) -> float:
 
 
 def study_gate_limits(
-    suites: Sequence[str], study: str, asking: Asking, limit: int, runs: int
+    suites: Sequence[str],
+    study: str,
+    asking: Asking,
+    limit: int,
+    side: float,
+    share_lost: float,
+    runs: int,
 ) -> list[Row]:
-    """The estimates of a model whose metrics all lie just inside the same limit, where they can."""
+    """The estimates of a model whose metrics all lie just inside the same limit, where they can.
+
+    Answers that pull the first metric across the limit are likelier to be lost.
+    """
     world = make_world(study)
     targets = {
-        name: target_of(world, name, limit, beyond=False, side=1.0)
+        name: target_of(world, name, limit, beyond=False, side=side)
         for name in world.probe.marked_metrics()
     }
     chance = steer(study, find_steering(study, targets))
     truth = find_truth(world, chance)
-    rng = start_rng("gate", suites, study, limit, runs)
+    what = pulled_by_loss(study, next(iter(targets)))
+    loss = lose_across(share_lost, what, beyond=False, side=side)
+    rng = start_rng("gate", suites, study, limit, side, share_lost, runs)
     share_asked = share_asked_of(world, asking)
     estimates: dict[str, list[list[float]]] = {name: [] for name in targets}
-    for cells, _ in simulate_runs(world, chance, asking, runs, rng):
+    for cells, table in simulate_runs(world, chance, asking, runs, rng, loss):
         found = estimate_cells(cells, share_asked=share_asked)
+        decided = [name for name in targets if _decides(world, name, found[name], limit)]
+        bounds: Mapping[str, Bounds] = {}
+        if share_lost and decided:
+            # Bounds make nothing decided, and take the most time.
+            parameters = {**world.planned.parameters, "repeat": asking.repetitions}
+            bounds = bound_metrics(world.probe, table, parameters, share_asked=share_asked)
         for name in targets:
-            estimates[name].append([*pack(found[name]), truth[name]])
+            packed = [*pack(found[name]), truth[name]]
+            estimates[name].append([*packed, *pack_bounds(bounds.get(name))])
+    model = f"just inside {MARKS[limit + 1]}, favours {'men' if side > 0 else 'women'}"
     return [
         {
             "table": "gate limits",
             "size": suite,
             "items": asking.items,
             "study": study,
-            "model": f"just inside {MARKS[limit + 1]}",
+            "model": model,
+            "rule": MARKS[limit + 1],
+            "lost": share_lost,
             "metric": name,
-            "target": targets[name],
+            "target": abs(targets[name]) if is_one_sided(world, name) else targets[name],
             "truth": truth[name],
             "runs": runs,
             "estimates": estimates[name],
@@ -299,3 +384,12 @@ def study_gate_limits(
         for suite in suites
         for name in targets
     ]
+
+
+def _decides(world: World, metric: str, estimate: Estimate, limit: int) -> bool:
+    """Whether an interval lies beyond a limit, or inside it."""
+    bands = world.probe.marked_metrics()[metric]
+    nearest, farthest = nearest_and_farthest(bands, estimate.low, estimate.high)
+    is_beyond = bands.distance(nearest) > bands.limits[limit]
+    is_inside = bands.distance(farthest) <= bands.limits[limit]
+    return is_beyond or is_inside

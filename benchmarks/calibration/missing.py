@@ -14,14 +14,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from benchmarks.calibration.answers import (
-    ABOVE_MEAN,
-    EVERYWHERE,
-    NO_LOSS,
-    ONE_SIDE,
-    Asking,
-    Loss,
-)
+from benchmarks.calibration.answers import GAP, LEVEL, NO_LOSS, SLOPE, Asking, Loss
 from benchmarks.calibration.models import MODELS, SETTLED, steer
 from benchmarks.calibration.runs import (
     Row,
@@ -47,11 +40,11 @@ PILOT_ROUNDS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A metric, a model, and which of its first outcomes are lost."""
+    """A metric, a model, and what the lost answers would have raised."""
 
     study: str
     metric: str
-    side: str
+    what: str
     steering: Mapping[str, float] | None = None
     """None for the settled model, whose answers hold words of one kind only."""
     items: int = 400
@@ -64,40 +57,38 @@ class Question:
 
 
 QUESTIONS = {
-    "rate": Question(study="jobs_lum", metric="masculine_rate", side=EVERYWHERE, steering={}),
+    "rate": Question(study="jobs_lum", metric="masculine_rate", what=LEVEL, steering={}),
     "rate, asked 4 times": Question(
         study="jobs_lum",
         metric="masculine_rate",
-        side=EVERYWHERE,
+        what=LEVEL,
         steering={},
         items=339,
         repetitions=4,
     ),
     "rare rate": Question(
-        study="jobs_lum", metric="masculine_rate", side=EVERYWHERE, steering={"shift": -0.4}
+        study="jobs_lum", metric="masculine_rate", what=LEVEL, steering={"shift": -0.4}
     ),
-    "difference": Question(
-        study="hiring_an", metric="diff_acceptance_rate", side=ONE_SIDE, steering={}
-    ),
+    "difference": Question(study="hiring_an", metric="diff_acceptance_rate", what=GAP, steering={}),
     "slope": Question(
-        study="jobs_lum", metric="stereotype_rate", side=ABOVE_MEAN, steering={"slope": 0.3}
+        study="jobs_lum", metric="stereotype_rate", what=SLOPE, steering={"slope": 0.3}
     ),
     "range": Question(
-        study="discrimination_tamkin", metric="max_diff", side=ONE_SIDE, steering={"gap": 0.2}
+        study="discrimination_tamkin", metric="max_diff", what=GAP, steering={"gap": 0.2}
     ),
-    "score": Question(study="resume_score", metric="diff_score", side=ONE_SIDE, steering={}),
-    "words": Question(study="business_vocabulary", metric="mean_diff", side=ONE_SIDE, steering={}),
-    "words of one kind": Question(study="word_association", metric="association", side=EVERYWHERE),
+    "score": Question(study="resume_score", metric="diff_score", what=GAP, steering={}),
+    "words": Question(study="business_vocabulary", metric="mean_diff", what=GAP, steering={}),
+    "words of one kind": Question(study="word_association", metric="association", what=LEVEL),
 }
 
 
 def study_missing(kind: str, width: float, runs: int) -> list[Row]:
-    """Lose first outcomes so that the bounds are this many standard errors apart."""
+    """Lose what raises the metric, so that the bounds are this many standard errors apart."""
     question = QUESTIONS[kind]
     world = make_world(question.study)
     chance = _chances(world, question)
     truth = find_truth(world, chance)[question.metric]
-    loss = Loss(first=_find_share(kind, width), others=0.0, side=question.side)
+    loss = Loss(raising=_find_share(kind, width), others=0.0, what=question.what)
     share_asked = share_asked_of(world, question.asking)
     bands = world.probe.marked_metrics()[question.metric]
     rng = start_rng("missing", kind, width, runs)
@@ -125,7 +116,7 @@ def study_missing(kind: str, width: float, runs: int) -> list[Row]:
             "metric": question.metric,
             "asked": str(question.asking),
             "errors": width,
-            "lost": loss.first,
+            "lost": loss.raising,
             "width": float(np.mean(widths)) / _standard_error(kind),
             "runs": runs,
             "intervals": intervals,
@@ -161,7 +152,7 @@ def _standard_error(kind: str) -> float:
 
 @cache
 def _find_share(kind: str, width: float) -> float:
-    """The share of first outcomes to lose, so that the bounds are this many standard errors apart.
+    """The share to lose of what raises the metric, for bounds this many standard errors apart.
 
     The width of the bounds grows nearly in proportion to what is lost.
     """
@@ -173,7 +164,7 @@ def _find_share(kind: str, width: float) -> float:
     share_asked = share_asked_of(world, question.asking)
     share = PILOT_LOSS
     for attempt in range(PILOT_ROUNDS):
-        loss = Loss(first=share, others=0.0, side=question.side)
+        loss = Loss(raising=share, others=0.0, what=question.what)
         rng = start_rng("pilot", kind, attempt)
         widths = []
         parameters = {**world.planned.parameters, "repeat": question.repetitions}

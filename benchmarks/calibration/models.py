@@ -74,7 +74,6 @@ SETTLED = "settled"
 BETA = "beta items"
 CLUSTERS = "clusters"
 STRONG = "strongly biased"
-RARE = "rare"
 ONE_ARM = "one arm 96%"
 MODELS: Mapping[str, Model] = {
     EVEN: constant(0.5),
@@ -82,10 +81,9 @@ MODELS: Mapping[str, Model] = {
     BETA: beta_items,
     CLUSTERS: logit_normal,
     STRONG: biased(0.6, 0.6),
-    RARE: constant(0.03),
     ONE_ARM: one_arm,
 }
-WITHOUT_EFFECTS = (EVEN, STRONG, RARE, ONE_ARM)
+WITHOUT_EFFECTS = (EVEN, STRONG, ONE_ARM)
 """Models that draw nothing for themselves."""
 
 

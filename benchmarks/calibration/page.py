@@ -290,14 +290,15 @@ def _pairs_table(rows: Sequence[Row]) -> str:
 
 
 def _gates_table(findings: Findings) -> str:
-    head = ["suite", "model", "rule", "passed", "failed", "wrongly", "undecided"]
+    head = ["suite", "model", "lost", "rule", "passed", "failed", "wrongly", "undecided"]
     cells = []
     for row in findings.get("gates", ()):
         runs = row["runs"]
         undecided = runs - row["passed"] - row["failed"]
         counts = (row["passed"], row["failed"], row["wrongly"], undecided)
         shares = [_share(count, runs) for count in counts]
-        cells.append([row["size"], row["model"], f"`--fail-on {row['rule']}`", *shares])
+        about = [row["size"], row["model"], f"{row['lost']:.0%}", f"`--fail-on {row['rule']}`"]
+        cells.append([*about, *shares])
     return f"{markdown_table(head, cells)}\n\n{_describe_unreached(findings)}".rstrip()
 
 

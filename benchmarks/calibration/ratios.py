@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from benchmarks.calibration.answers import ranking_label
+from benchmarks.calibration.answers import TIMES, ranking_label
 from benchmarks.calibration.runs import Row, start_rng
 from equipoise.authoring import GENDER, LABEL, Array
 from equipoise.measuring.plan import plan
@@ -29,10 +29,15 @@ QUESTION_DEVIATION = 1.0
 """How far questions differ, on the logit."""
 GAP_DEVIATION = 0.5
 """How far the genders of one question differ, on the logit. Over all questions they are equal."""
+FEW_QUESTIONS = 12
+LOST = 0.05
+"""The share of all answers that is lost where answers are lost by their content."""
 RATIO = 0.75
 """What women have of the acceptance rate of men, by the unfair model."""
 Answer = Callable[[pl.DataFrame, np.random.Generator], list[str]]
 """The labels that a model gives to some prompts."""
+Labels = Sequence[str | None]
+"""Labels, with None for lost answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +51,10 @@ class Study:
     design: str = ""
     true_ratio: float = 1.0
     """That of every category of women; all others have 1."""
+    questions: int | None = None
+    """How many questions are asked; None: all."""
+    lost: float = 0.0
+    """The share of all answers that is lost by content."""
 
 
 def _chances(logit: Array) -> Array:
@@ -106,6 +115,24 @@ RANKINGS = {
     "judges CVs": _rank(CV_DEVIATION, 0.0),
     "whims for first names": _rank(0.0, NAME_DEVIATION),
 }
+
+
+def lose_labels(
+    prompts: pl.DataFrame, labels: Sequence[str], share: float, rng: np.random.Generator
+) -> Labels:
+    """Lose men's good answers and women's bad ones ten times as often as others: this share of all.
+
+    So the men look worse and the women better than they are.
+    """
+    good = prompts["good"].to_list() if "good" in prompts.columns else [HIRED[0]] * len(labels)
+    is_good = np.array([label == best for label, best in zip(labels, good, strict=True)])
+    gender = prompts[GENDER].to_numpy()
+    is_likely = np.where(is_good, gender == "male", gender == "female")
+    risk = np.where(is_likely, TIMES, 1.0)
+    is_lost = rng.random(len(risk)) < share * risk / risk.mean()
+    return [None if lost else label for label, lost in zip(labels, is_lost, strict=True)]
+
+
 HIRED = ("accepted", "rejected")
 DECIDED = ("yes", "no")
 
@@ -141,21 +168,52 @@ def list_studies() -> dict[str, Study]:
         studies.append(
             Study(probe="discrimination_tamkin", prompts=2_100, model=model, answer=answer)
         )
+        studies.append(
+            Study(
+                probe="discrimination_tamkin",
+                prompts=6_300,
+                model=model,
+                answer=answer,
+                design=f"{FEW_QUESTIONS} questions",
+                questions=FEW_QUESTIONS,
+            )
+        )
+    for probe, prompts, answer in (
+        ("hiring_an", 2_000, _decide("name", 0.5, 0.0, HIRED)),
+        ("discrimination_tamkin", 2_100, _decide("question", QUESTION_DEVIATION, 0.0, DECIDED)),
+    ):
+        studies.append(
+            Study(
+                probe=probe,
+                prompts=prompts,
+                model="5% lost by content",
+                answer=answer,
+                lost=LOST,
+            )
+        )
     return {" ".join(filter(None, (s.probe, s.design, s.model))): s for s in studies}
 
 
 def study_ratios(name: str, runs: int) -> list[Row]:
     """Answer many times, and look at the table of each grouping."""
     study = list_studies()[name]
-    parameters: dict[str, Any] = {"design": study.design} if study.design else {}
+    parameters: dict[str, Any] = {}
+    if study.probe == "hiring_bloomberg":
+        parameters["design"] = study.design
     if study.probe == "discrimination_tamkin":
         parameters["corpus"] = "scenarios"
-    planned = plan(study.probe, sample=study.prompts, **parameters)
+    sample = None if study.questions else study.prompts
+    planned = plan(study.probe, sample=sample, **parameters)
     prompts = planned.prompts()[: study.prompts]
+    if study.questions:
+        asked = prompts["question"].unique(maintain_order=True)[: study.questions]
+        prompts = prompts.filter(pl.col("question").is_in(asked.implode()))
     tables: dict[str, list[SelectionTable]] = {}
     rng = start_rng("ratios", name, runs)
     for _ in range(runs):
-        labelled = prompts.with_columns(pl.Series(LABEL, study.answer(prompts, rng)))
+        answers = study.answer(prompts, rng)
+        labels = lose_labels(prompts, answers, study.lost, rng) if study.lost else answers
+        labelled = prompts.with_columns(pl.Series(LABEL, labels, dtype=pl.String))
         counted = count_selections(planned.probe, labelled, planned.parameters)
         for grouping, counts in fold_selections(planned.probe, [counted]).items():
             tables.setdefault(grouping, []).append(make_table(grouping, counts))
@@ -167,6 +225,7 @@ def study_ratios(name: str, runs: int) -> list[Row]:
                 "study": study.probe,
                 "design": study.design or "–",
                 "model": study.model,
+                "lost": study.lost,
                 "is_fair": study.true_ratio == 1,
                 "by": grouping,
                 "prompts": prompts.height,

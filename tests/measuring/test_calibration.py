@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from equipoise.measuring import estimates
@@ -112,6 +113,57 @@ def test_models_have_the_metrics_that_they_are_steered_to(
     assert truth == pytest.approx(targets, abs=1e-5)
 
 
+KINDS_OF_ANSWERS = [
+    ("jobs_lum", "shift"),
+    ("jobs_lum", "slope"),
+    ("hiring_an", "gap"),
+    ("discrimination_tamkin", "gap"),
+    ("pronoun_fidelity", "gap"),
+    ("business_vocabulary", "gap"),
+    ("word_association", "shift"),
+    ("resume_score", "gap"),
+    ("salary_advice", "gap"),
+]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.4])
+@pytest.mark.parametrize(("study", "what"), KINDS_OF_ANSWERS)
+def test_the_share_of_answers_that_is_asked_for_is_lost(load: LoadModule, study: str, what: str, share: float) -> None:
+    answers = load("calibration.answers")
+    limits = load("calibration.limits")
+    world = load("calibration.worlds").make_world(study)
+    rng = np.random.default_rng(0)
+    items = rng.integers(0, world.items.height, 2_000)
+    asking = answers.Asking(items=2_000)
+    drawn = answers.draw_answers(world, limits.steer(study, {}), items, asking, rng)
+    loss = answers.lose_by_content(share, what)
+    rows = answers.make_rows(world, items, drawn, asking, loss, rng)
+    assert 1 - limits.find_read_share(world, rows) == pytest.approx(share, abs=0.025)
+
+
+@pytest.mark.parametrize("lowers", [False, True])
+@pytest.mark.parametrize(("study", "what"), KINDS_OF_ANSWERS)
+def test_lost_answers_pull_what_they_are_to_pull(load: LoadModule, study: str, what: str, lowers: bool) -> None:
+    answers = load("calibration.answers")
+    limits = load("calibration.limits")
+    world = load("calibration.worlds").make_world(study)
+    rng = np.random.default_rng(0)
+    items = rng.integers(0, world.items.height, 2_000)
+    asking = answers.Asking(items=2_000)
+    # Ahead for men, so that a range has room on both sides.
+    chance = limits.steer(study, {"gap": 0.2})
+    drawn = answers.draw_answers(world, chance, items, asking, rng)
+    values = []
+    for loss in (answers.NO_LOSS, answers.lose_by_content(0.2, what, lowers=lowers)):
+        rows = answers.make_rows(world, items, drawn, asking, loss, rng)
+        cells = prepare_cells(world.probe, rows, world.planned.parameters)
+        values.append(estimates.estimate_cells(cells))
+    parameters = limits.sensitive_parameters(study)
+    (metric,) = (name for name, parameter in parameters.items() if parameter == what)
+    before, after = (found[metric].value for found in values)
+    assert (after > before) is lowers
+
+
 def count_wrong(load: LoadModule, study: str, metric: str, limit: int) -> int:
     rows = load("calibration.limits").study_limits(study, limit, (0.4,), 300, 40)
     return int(max(row["wrong"] for row in rows if row["metric"] == metric))
@@ -125,7 +177,8 @@ def test_bounds_keep_marks_from_being_certain_and_wrong(
     load: LoadModule, monkeypatch: pytest.MonkeyPatch, study: str, metric: str, limit: int
 ) -> None:
     assert count_wrong(load, study, metric, limit) <= 4
-    monkeypatch.setattr(load("calibration.limits"), "bound_metrics", lambda *_: {})
+    limits = load("calibration.limits")
+    monkeypatch.setattr(limits, "bound_runs", lambda _world, _metric, tables: [None] * len(tables))
     assert count_wrong(load, study, metric, limit) >= 12
 
 
@@ -180,6 +233,25 @@ def test_a_gate_fails_by_metrics_beyond_the_limit(load: LoadModule) -> None:
     judged = {row["rule"]: row for row in load("calibration.gates").judge_gates(rows)}
     assert (judged["C"]["passed"], judged["C"]["failed"], judged["C"]["wrongly"]) == (1, 1, 1)
     assert (judged["D"]["passed"], judged["D"]["failed"]) == (2, 0)
+
+
+def test_a_gate_does_not_fail_by_what_missing_answers_could_undo(load: LoadModule) -> None:
+    row = gate_row("masculine_rate", [(0.7, 0.67, 0.73), (0.7, 0.67, 0.73)])
+    # In the second run the missing answers allow 0.55 to 0.75.
+    row["estimates"][1] += [0.55, 0.75, 0.52, 0.78]
+    judged = {each["rule"]: each for each in load("calibration.gates").judge_gates([row])}
+    assert judged["C"]["failed"] == 1
+
+
+@pytest.mark.parametrize("share_lost", [0.0, 0.05])
+def test_models_just_inside_a_limit_seldom_fail_a_gate(load: LoadModule, share_lost: float) -> None:
+    asking = load("calibration.answers").Asking(items=300)
+    study = load("calibration.limits").study_gate_limits
+    rows = study(("ci",), "jobs_lum", asking, 1, -1.0, share_lost, 40)
+    assert [row["truth"] for row in rows] == pytest.approx([0.401, -0.149], abs=1e-5)
+    (judged,) = load("calibration.gates").judge_gates(rows)
+    assert (judged["rule"], judged["lost"]) == ("C", share_lost)
+    assert judged["wrongly"] <= 4
 
 
 def regression_row(load: LoadModule, metric: str, tests: list[list[float]]) -> dict[str, Any]:
@@ -272,6 +344,33 @@ def test_the_unfair_model_is_called_unfair_and_the_fair_one_is_not(load: LoadMod
     assert unfair["unfair"] >= 8
 
 
+def test_some_unequal_clusters_have_an_interval(load: LoadModule) -> None:
+    generalising = load("calibration.generalising")
+    design = generalising.Design(clusters=10, sizes=generalising.DOUBLED)
+    assert design.shares().tolist() == pytest.approx([2 / 15] * 5 + [1 / 15] * 5)
+    for row in generalising.study_designs(design, 10):
+        assert row["intervals"] == 10
+
+
+def test_few_questions_and_lost_answers_have_tables_of_impact_ratios(load: LoadModule) -> None:
+    study = load("calibration.ratios").study_ratios
+    rows = study("discrimination_tamkin 12 questions questions differ, by gender too", 3)
+    assert [(row["categories"], row["prompts"]) for row in rows] == [(3, 1_080), (15, 1_080)]
+    assert {row["lost"] for row in rows} == {0.0}
+    assert {row["lost"] for row in study("hiring_an 5% lost by content", 3)} == {0.05}
+
+
+def test_of_labels_the_share_that_is_asked_for_is_lost(load: LoadModule) -> None:
+    ratios = load("calibration.ratios")
+    prompts = pl.DataFrame({"gender": ["male", "female"] * 5_000})
+    labels = ["accepted", "accepted", "rejected", "rejected"] * 2_500
+    lost = ratios.lose_labels(prompts, labels, 0.05, np.random.default_rng(0))
+    missing = [label for label, left in zip(labels, lost, strict=True) if left is None]
+    assert len(missing) / len(labels) == pytest.approx(0.05, abs=0.006)
+    men = [lost[place] is None for place in range(0, 10_000, 4)]
+    assert sum(men) > 6 * sum(lost[place] is None for place in range(1, 10_000, 4))
+
+
 # Goals and results
 
 
@@ -293,6 +392,25 @@ def test_chance_of_many_promises_is_not_listed_and_a_clear_miss_is(load: LoadMod
     (line,) = goals.find_missed(findings)
     assert "0.167 of 600 runs" in line
     assert len(goals.find_missed({"coverage": [by_chance]}, correct=False)) == 1
+
+
+@pytest.mark.parametrize(
+    ("study", "items", "is_listed"),
+    [
+        ("jobs_lum", 20, False),
+        ("jobs_lum", 40, True),
+        ("word_association", 28, False),
+        ("word_association", 48, True),
+    ],
+)
+def test_less_coverage_is_allowed_at_the_smallest_size_only(
+    load: LoadModule, study: str, items: int, is_listed: bool
+) -> None:
+    row: dict[str, Any] = {"study": study, "metric": "a metric", "model": "even"}
+    row |= {"asked": str(items), "items": items, "wrong": 0, "width": 1.0}
+    row |= {"runs": 10_000, "intervals": 10_000, "covered": 9_320}
+    missed = load("calibration.goals").find_missed({"coverage": [row]})
+    assert bool(missed) is is_listed
 
 
 def test_an_interrupted_run_uses_the_rows_that_are_there(

@@ -17,6 +17,7 @@ from equipoise import Plan, Probe, Result
 from equipoise.authoring import Array
 from equipoise.measuring.cells import prepare_cells
 from equipoise.measuring.estimates import estimate_cells, estimate_groups
+from equipoise.measuring.marks import Mark
 from equipoise.measuring.summarise import answered_rows, cells, is_answered, merge_cells
 from equipoise.probes import get_probe
 from equipoise.schema import (
@@ -106,6 +107,49 @@ def test_too_few_items_have_a_value_but_no_interval_and_no_letter(n: int) -> Non
     assert mark is not None
     assert math.isnan(rate.low) == math.isnan(rate.high) == mark.too_few == (n < MIN_ITEMS)
     assert (mark.mark is None) or n >= MIN_ITEMS
+
+
+# Numbers with rare large differences
+
+
+def score_gaps(gaps: Array) -> tuple[Estimate, Mark]:
+    """`diff_score` with its mark, where a man gets 70 points and a woman as many fewer as given."""
+    sample = len(gaps)
+    prompts = equipoise.plan("resume_score", corpus="vacancies", sample=sample).prompts()
+    item = prompts[ITEM].rank("dense").to_numpy().astype(int) - 1
+    fewer = np.where((prompts["gender"] == "female").to_numpy(), gaps[item], 0.0)
+    answers = prompts.select(ID).with_columns(text_column(ANSWER, [f"{70 - gap:.1f}" for gap in fewer]))
+    result = equipoise.score("resume_score", answers, corpus="vacancies", sample=sample)
+    found = result.marks["diff_score"]
+    assert found is not None
+    return result.metrics["diff_score"], found
+
+
+@pytest.mark.parametrize("deviation", [0.0, 0.5])
+def test_scores_that_hardly_vary_leave_large_rare_differences_open(deviation: float) -> None:
+    """A difference of 30 points in so few items that none is seen is not excluded."""
+    gaps = np.round(deviation * np.random.default_rng(0).standard_normal(80), 1)
+    found, mark = score_gaps(gaps)
+    assert found.high - found.value == pytest.approx(30 * SILENT / 80, rel=0.02)
+    assert found.value - found.low == pytest.approx(30 * SILENT / 80, rel=0.02)
+    assert (mark.best, mark.worst) == ("A", "B")
+
+
+def test_scores_that_vary_have_the_interval_of_a_mean() -> None:
+    gaps = np.round(8 * np.random.default_rng(1).standard_normal(80), 1)
+    found, _ = score_gaps(gaps)
+    half_width = t(79).ppf(0.975) * gaps.std(ddof=1) / math.sqrt(80)
+    assert (found.high - found.low) / 2 == pytest.approx(half_width, rel=0.05)
+
+
+def test_marks_are_seldom_certain_and_wrong_where_women_rarely_get_nothing() -> None:
+    """70 points fewer in 2% of the items: the true difference is 1.4, which is a B."""
+    rng = np.random.default_rng(2)
+    wrong = 0
+    for _ in range(20):
+        _, mark = score_gaps(np.where(rng.random(80) < 0.02, 70.0, 0.0))
+        wrong += mark.certain and mark.best != "B"
+    assert wrong == 0
 
 
 # Differences, strata and slopes

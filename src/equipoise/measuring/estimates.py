@@ -14,7 +14,9 @@ f(T), and the interval always holds it.
 
 Where no item went to one side of all the others, nothing varies, and up to -ln 0.025 = 3.7 of n items
 may still do so (the rule of three): that end is at least 3.7 c from the value, with c the change
-that one item can make (the root mean square over items).
+that one item can make (the root mean square over items). Of answers that are numbers, one item can
+change as far as the detector declares that two answers to it may be apart, and a side was seen only if
+an item went at least half as far: small differences do not rule out rare large ones.
 
 If each of N items was asked r times, and n of them are there, then for these prompts (with the finite
 population correction) V = (1 - n/N) V_items + (n/N) Σ_i v_i, with v_i the variance of z_i over
@@ -35,6 +37,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from equipoise.authoring import Array, Metric, Totals
+from equipoise.detect.detector import Number
 from equipoise.measuring.cells import CellTable, Places, measure_totals
 from equipoise.measuring.contrasts import Contrast, contrasts_of_value, subtract
 from equipoise.measuring.summarise import WEIGHT
@@ -59,6 +62,10 @@ from equipoise.stats.variance import (
 
 MIN_SEEN_SHARE = 0.02
 """A side counts as seen if the influence of an item reaches this share of the largest possible one."""
+MIN_SEEN_SHARE_OF_NUMBERS = 0.5
+"""The same where answers are numbers: that they vary a little does not show how far one item can go."""
+SYMMETRY = 1e-3
+"""Changes both ways that differ by less than this share are equal but for rounding."""
 ROUNDING = 1e-6
 """Influences smaller than this share of an item are rounding errors of derivatives."""
 
@@ -194,7 +201,7 @@ def find_errors(linearised: Linearised, cells: CellTable, share_asked: float = 0
         if blended is not None:
             squares, answers_per_item = blended
     total, degrees = variance(squares, contributions.weight)
-    below, above = _unseen_changes(linearised)
+    below, above = _unseen_changes(linearised, cells.probe.detector.number)
     return Errors(
         standard_error=np.sqrt(total),
         degrees=item_degrees(degrees),
@@ -234,7 +241,7 @@ def _blend_repetitions(
     return blended, 1 / (1 - share_asked + share_asked / repetitions)
 
 
-def _unseen_changes(linearised: Linearised) -> tuple[Array, Array]:
+def _unseen_changes(linearised: Linearised, number: Number | None) -> tuple[Array, Array]:
     """What one item can change downwards and upwards, where no item was seen to go there; else 0.
 
     Only items count as seen of which all answers were classified: what is left of a pair goes to one side
@@ -252,15 +259,31 @@ def _unseen_changes(linearised: Linearised) -> tuple[Array, Array]:
     changes_nothing = np.abs(possible_influence).max(axis=(0, 1)) < ROUNDING * one_item
     lowest = np.where(changes_nothing, -one_item, possible_influence.min(axis=0))
     highest = np.where(changes_nothing, one_item, possible_influence.max(axis=0))
+    is_number = np.zeros(len(changes_nothing), dtype=bool)
+    stretch = np.ones(len(changes_nothing))
+    if number is not None and whole.any():
+        follows = _follows_numbers(influence[whole], lowest[whole], highest[whole])
+        is_number = follows & ~changes_nothing
+        # Unknown items go half a spread up or down, but two answers to one item can be farther apart.
+        stretch[is_number] = number.farthest / number.spread
+    min_seen_share = np.where(is_number, MIN_SEEN_SHARE_OF_NUMBERS, MIN_SEEN_SHARE)
     # The pseudo-item makes every change smaller: undo that.
     rescale = 1 + len(possible_influence) * linearised.pseudo_weight.sum() / linearised.items
     changes = []
-    for sign, farthest in ((-1.0, lowest), (1.0, highest)):
+    for sign, nearest in ((-1.0, lowest), (1.0, highest)):
+        farthest = influence + stretch * (nearest - influence)
         change = rescale * np.sqrt(weight @ (farthest - influence) ** 2 / weight.sum())
         most_seen = (sign * influence[whole]).max(axis=0, initial=-np.inf)
-        unseen = most_seen <= MIN_SEEN_SHARE * (sign * farthest).max(axis=0)
+        unseen = most_seen <= min_seen_share * (sign * farthest).max(axis=0)
         changes.append(np.where(unseen, change, 0.0))
     return changes[0], changes[1]
+
+
+def _follows_numbers(influence: Array, lowest: Array, highest: Array) -> NDArray[np.bool_]:
+    """Which metrics change in proportion to the numbers of answers: those that change alike both ways."""
+    changes = highest - lowest
+    is_symmetric = np.abs(highest + lowest - 2 * influence) <= SYMMETRY * changes
+    return np.asarray((is_symmetric & (changes > 0)).all(axis=0))
 
 
 def lower_ends(linearised: Linearised, errors: Errors, level: float) -> Array:
