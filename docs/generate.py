@@ -153,7 +153,22 @@ def schemas() -> dict[Path, str]:
     contents = {ROOT / "docs" / "equipoise.schema.json": config_schema()}
     for kind in SHAPES:
         contents[ROOT / "docs" / "schemas" / f"{kind.replace('/', '-')}.json"] = output_schema(kind)
-    return {path: json.dumps(schema, indent=1, ensure_ascii=False) + "\n" for path, schema in contents.items()}
+    texts = {}
+    for path, schema in contents.items():
+        texts[path] = json.dumps(dedent_descriptions(schema), indent=1, ensure_ascii=False) + "\n"
+    return texts
+
+
+def dedent_descriptions(schema: Any) -> Any:
+    """The same schema with descriptions as Python 3.13 stores docstrings: without their indentation."""
+    if isinstance(schema, list):
+        return [dedent_descriptions(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    dedented = {key: dedent_descriptions(value) for key, value in schema.items()}
+    if isinstance(dedented.get("description"), str):
+        dedented["description"] = inspect.cleandoc(dedented["description"])
+    return dedented
 
 
 def main() -> int:

@@ -25,6 +25,7 @@ from equipoise.runs.run import Run
 from equipoise.runs.start import start
 from equipoise.runs.suites import packaged_corpus
 from equipoise.schema import PROBABILITIES, Status
+from plain import to_plain
 from runs.fakes import SETTINGS, Fake, execute, plan
 
 PROBE = "discrimination_tamkin"
@@ -57,7 +58,7 @@ def test_the_run_says_how_each_probe_was_asked(tmp_path: Path) -> None:
     assert run.results()["hiring_an"].reading == "careful"
     assert Run.open(run.path, reading="specified").results()[PROBE].reading == PROBABILITIES
     assert run.transcripts(PROBE)["first_token"].null_count() == 0
-    assert Run.open(run.path).results()[PROBE].metrics == run.results()[PROBE].metrics
+    assert to_plain(Run.open(run.path).results()[PROBE].metrics) == to_plain(run.results()[PROBE].metrics)
 
 
 def test_the_metrics_are_means_of_shares(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_a_run_that_stopped_goes_on_and_gives_what_it_would_have_given(tmp_path:
     columns = ["id", "repetition", "first_token"]
     asked = run.attempts().select(columns).sort("id", "repetition")
     assert asked.equals(whole.attempts().select(columns).sort("id", "repetition"))
-    assert run.results()[PROBE].metrics == whole.results()[PROBE].metrics
+    assert to_plain(run.results()[PROBE].metrics) == to_plain(whole.results()[PROBE].metrics)
 
 
 def test_a_run_is_not_resumed_with_drawn_answers(tmp_path: Path) -> None:

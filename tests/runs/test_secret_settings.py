@@ -57,7 +57,7 @@ def test_a_base_url_with_a_secret_must_be_given_again(tmp_path: Path) -> None:
 def test_the_address_of_a_judge_may_hold_a_secret_that_no_file_keeps(tmp_path: Path) -> None:
     path, address = tmp_path / "run.equipoise", f"http://127.0.0.1:9/{KEY}/v1"
     given: dict[str, Any] = {"judge": "custom/j", "judge_base_url": address, "allow_secret_url": True}
-    start(lambda prompt: prompt, probes="jobs_lum", sample=4, out=path, **given)
+    start(lambda prompt: prompt, probes="jobs_lum", sample=4, out=path, **given).close()
     assert KEY.encode() not in path.read_bytes()
 
 
