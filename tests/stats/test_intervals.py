@@ -20,6 +20,7 @@ from equipoise.stats.intervals import (
     student_quantile,
     student_tail,
     width_factor,
+    zero_count_changes,
     zero_count_margin,
 )
 
@@ -169,3 +170,54 @@ def test_without_degrees_of_freedom_the_width_is_that_of_the_normal_distribution
 def test_the_width_at_the_same_level_is_the_same() -> None:
     """A factor of one."""
     assert width_factor(8.0, 0.95, 0.95) == 1
+
+
+# How far one item can move a metric on a side to which none was seen to go
+
+
+def shares(yes: int, items: int, *, complete: int | None = None) -> tuple[float, float]:
+    """What one item can change of the share of yes, downwards and upwards, as numbers of items."""
+    share = yes / items
+    influence = (np.arange(items) < yes)[:, None] / items - share / items
+    lowest = np.full((items, 1), -share / items)
+    highest = np.full((items, 1), (1 - share) / items)
+    has_all_answers = np.arange(items) < (items if complete is None else complete)
+    below, above = zero_count_changes(influence, lowest, highest, np.ones(items), has_all_answers, 0.02)
+    return float(below[0] * items), float(above[0] * items)
+
+
+def test_where_all_said_no_one_item_can_raise_a_share_by_one_of_n() -> None:
+    assert shares(0, 40) == pytest.approx((0.0, 1.0))
+
+
+def test_where_all_said_yes_one_item_can_lower_a_share_by_one_of_n() -> None:
+    assert shares(40, 40) == pytest.approx((1.0, 0.0))
+
+
+def test_where_both_were_said_nothing_is_unseen() -> None:
+    assert shares(1, 40) == (0.0, 0.0)
+
+
+def test_an_item_that_lacks_answers_was_not_seen() -> None:
+    """Of the 40 items only the last is a no, and it lacks an answer."""
+    below, above = shares(39, 40, complete=39)
+    assert below == pytest.approx(np.sqrt(39 / 40))
+    assert above == 0.0
+
+
+def test_a_side_counts_as_seen_from_a_share_of_the_farthest_way_on() -> None:
+    influence = np.array([[0.4], [-0.4], [0.0]])
+    lowest = np.full((3, 1), -1.0)
+    highest = np.full((3, 1), 1.0)
+    everything = np.ones(3, dtype=bool)
+    for share, is_unseen in ((0.39, False), (0.41, True)):
+        changes = zero_count_changes(influence, lowest, highest, np.ones(3), everything, share)
+        assert [bool(change[0] > 0) for change in changes] == [is_unseen, is_unseen]
+
+
+def test_rows_count_as_often_as_their_weight() -> None:
+    influence = np.array([[0.0], [0.5]])
+    highest = np.array([[1.0], [1.0]])
+    everything = np.ones(2, dtype=bool)
+    _, above = zero_count_changes(influence, -highest, highest, np.array([3.0, 1.0]), everything, 0.9)
+    assert above[0] == pytest.approx(np.sqrt((3 * 1.0 + 1 * 0.25) / 4))

@@ -17,6 +17,7 @@ from equipoise.stats.variance import (
     Contributions,
     covariance,
     divide,
+    finite_population_squares,
     is_covariance,
     positive_part,
     repetition_variance,
@@ -280,3 +281,32 @@ def test_the_positive_part_is_the_nearest_covariance(seed: int, size: int) -> No
     assert is_covariance(root @ root.T)
     assert is_covariance(matrix) is bool(np.linalg.eigvalsh(matrix).min() >= 0)
     assert np.trace(found @ (found - matrix)) == pytest.approx(0.0, abs=1e-8)
+
+
+# A finite population
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(0.0, [4.0, 9.0]), (1.0, [1.0, 2.0]), (0.25, [3.25, 7.25])],
+    ids=["a small part", "all", "a fourth"],
+)
+def test_the_more_of_a_population_was_asked_the_less_counts_how_items_differ(
+    share: float, expected: list[float]
+) -> None:
+    squares = finite_population_squares(np.array([4.0, 9.0]), np.array([1.0, 2.0]), share)
+    assert squares.tolist() == expected
+
+
+def test_the_variance_of_a_mean_of_a_part_of_a_population_is_the_textbooks() -> None:
+    """Two stages (Cochran 1977, section 10.4): (1 - f) s²/n between, f times the mean of w²/r within."""
+    population = 12
+    items = 9
+    answers = np.random.default_rng(4).normal(size=(items, 3)) + np.arange(items)[:, None]
+    means = answers.mean(axis=1)
+    within = answers.var(axis=1, ddof=1) / 3
+    share = items / population
+    squares = (means - means.mean()) ** 2 / items**2 * items / (items - 1)
+    total = finite_population_squares(squares, within / items**2, share).sum()
+    between = means.var(ddof=1)
+    assert total == pytest.approx((1 - share) * between / items + share * within.mean() / items)

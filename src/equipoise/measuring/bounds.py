@@ -44,8 +44,10 @@ from equipoise.measuring.estimates import (
 from equipoise.measuring.outcomes import MISSING, filled_outcomes, ways_of_missing
 from equipoise.measuring.summarise import WEIGHT, is_answered, stack_columns
 from equipoise.schema import Bounds, MetricKey
+from equipoise.stats.bounds import extreme_fill
 from equipoise.stats.contrasts import count_candidates
 from equipoise.stats.intervals import LEVEL, fold
+from equipoise.stats.variance import Labels
 
 ROUNDS = 2
 """Rounds of the search for the extreme fill: one is enough where a metric is linear in the answers."""
@@ -83,19 +85,10 @@ class MissingAnswers:
         """The cells with each missing answer filled in so that a contrast is smallest or largest."""
         columns = self.base + self.changes.mean(axis=1).sum(axis=0)
         weight = self.cells.weight.astype(np.float64)
-        rows = np.arange(len(weight))
         for _ in range(ROUNDS):
-            _, gradient = differentiate_metrics(self.cells, weight @ columns)
-            direction = np.zeros(len(gradient))
-            if contrast.plus is not None:
-                direction += gradient[:, contrast.plus]
-            if contrast.minus is not None:
-                direction -= gradient[:, contrast.minus]
-            gained = self.changes @ np.nan_to_num(direction)
-            ways = np.argmax(side * gained, axis=1)
-            columns = self.base.copy()
-            for change, way in zip(self.changes, ways, strict=True):
-                columns += change[way, rows]
+            _, gradients = differentiate_metrics(self.cells, weight @ columns)
+            gradient = subtract(gradients, [contrast])[:, 0]
+            columns, ways = extreme_fill(self.base, self.changes, side * np.nan_to_num(gradient))
         return replace(
             self.cells,
             columns=columns,
@@ -104,7 +97,7 @@ class MissingAnswers:
             label_counts=self._fill_counts(ways),
         )
 
-    def _fill_counts(self, ways: Array) -> Array:
+    def _fill_counts(self, ways: Labels) -> Array:
         """How often the answers had each label, with the missing ones: they go to the labels in their order."""
         counts = self.cells.label_counts.copy()
         rows = np.arange(counts.shape[2])

@@ -50,11 +50,13 @@ from equipoise.stats.intervals import (
     fold,
     item_degrees,
     student_quantile,
+    zero_count_changes,
     zero_count_margin,
 )
 from equipoise.stats.variance import (
     Contributions,
     divide,
+    finite_population_squares,
     repetition_variance,
     stratum_factors,
     variance,
@@ -197,11 +199,11 @@ def find_errors(linearised: Linearised, cells: CellTable, share_asked: float = 0
     squares = contributions.influence**2
     answers_per_item = 1.0
     if share_asked:
-        blended = _blend_repetitions(linearised, cells, squares, share_asked)
-        if blended is not None:
-            squares, answers_per_item = blended
+        corrected = _correct_for_finite_population(linearised, cells, squares, share_asked)
+        if corrected is not None:
+            squares, answers_per_item = corrected
     total, degrees = variance(squares, contributions.weight)
-    below, above = _unseen_changes(linearised, cells.probe.detector.number)
+    below, above = _zero_count_changes(linearised, cells.probe.detector.number)
     return Errors(
         standard_error=np.sqrt(total),
         degrees=item_degrees(degrees),
@@ -210,13 +212,12 @@ def find_errors(linearised: Linearised, cells: CellTable, share_asked: float = 0
     )
 
 
-def _blend_repetitions(
+def _correct_for_finite_population(
     linearised: Linearised, cells: CellTable, squares: Array, share_asked: float
 ) -> tuple[Array, float] | None:
-    """Squares of what items add for these prompts, where they were asked several times.
+    """What items add to the variance for these prompts, where a share of all was asked several times each.
 
-    Blends the squares of items (weight 1 - n/N) with their variances over repetitions (weight n/N). The
-    second value divides the margins of the rule of three. None if repetitions do not allow an estimate.
+    The second value divides the margins of the rule of three. None if repetitions do not allow an estimate.
     """
     answers = cells.label_counts.sum(axis=1)
     # That several prompts of an arm say different things is not the wavering of one prompt.
@@ -232,16 +233,17 @@ def _blend_repetitions(
         return None
     mean_answers = linearised.weight[asked_again] @ answers.mean(axis=0)[asked_again]
     repetitions = float(mean_answers) / items_asked_again
-    blended = squares.copy()
-    items = len(asked_again)
-    blended[:items] *= 1 - share_asked
+    # Items with one answer say nothing of their repetitions: those asked again stand for them.
     scaled = asked_again[:, None] * (linearised.items / items_asked_again) * within
-    blended[:items] += share_asked * scaled
-    blended[items:] *= 1 - share_asked + share_asked / repetitions**2
-    return blended, 1 / (1 - share_asked + share_asked / repetitions)
+    items = len(asked_again)
+    of_items = finite_population_squares(squares[:items], scaled, share_asked)
+    # The pseudo-item is one observation: one of r answers, if all items were asked.
+    of_pseudo_item = finite_population_squares(squares[items:], squares[items:] / repetitions**2, share_asked)
+    answers_per_item = 1 / (1 - share_asked + share_asked / repetitions)
+    return np.concatenate([of_items, of_pseudo_item]), answers_per_item
 
 
-def _unseen_changes(linearised: Linearised, number: Number | None) -> tuple[Array, Array]:
+def _zero_count_changes(linearised: Linearised, number: Number | None) -> tuple[Array, Array]:
     """What one item can change downwards and upwards, where no item was seen to go there; else 0.
 
     Only items count as seen of which all answers were classified: what is left of a pair goes to one side
@@ -267,16 +269,12 @@ def _unseen_changes(linearised: Linearised, number: Number | None) -> tuple[Arra
         # Unknown items go half a spread up or down, but two answers to one item can be farther apart.
         stretch[is_number] = number.farthest / number.spread
     min_seen_share = np.where(is_number, MIN_SEEN_SHARE_OF_NUMBERS, MIN_SEEN_SHARE)
+    lowest = influence + stretch * (lowest - influence)
+    highest = influence + stretch * (highest - influence)
+    below, above = zero_count_changes(influence, lowest, highest, weight, whole, min_seen_share)
     # The pseudo-item makes every change smaller: undo that.
     rescale = 1 + len(possible_influence) * linearised.pseudo_weight.sum() / linearised.items
-    changes = []
-    for sign, nearest in ((-1.0, lowest), (1.0, highest)):
-        farthest = influence + stretch * (nearest - influence)
-        change = rescale * np.sqrt(weight @ (farthest - influence) ** 2 / weight.sum())
-        most_seen = (sign * influence[whole]).max(axis=0, initial=-np.inf)
-        unseen = most_seen <= min_seen_share * (sign * farthest).max(axis=0)
-        changes.append(np.where(unseen, change, 0.0))
-    return changes[0], changes[1]
+    return rescale * below, rescale * above
 
 
 def _follows_numbers(influence: Array, lowest: Array, highest: Array) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@
 | --- | --- |
 | `influence` | derivatives of a metric, and so what each item adds to it |
 | `variance` | linearised variances, degrees of freedom, finite populations |
+| `bounds` | the smallest and the largest value that missing answers allow |
 | `intervals` | Student's quantiles, the margin where nothing was seen, distances and ranges |
 | `clusters` | variances for items that share something, one-way and crossed |
 | `contrasts` | the maximum of several contrasts: ranges and distances, of one model and of two |

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.stats.influence import Array
+
+Mask = NDArray[np.bool_]
 
 LEVEL = 0.95
 MIN_ITEM_DEGREES = 4.0
@@ -61,6 +64,29 @@ def zero_count_margin(level: float) -> float:
     three (Hanley and Lippman-Hand 1983).
     """
     return -math.log((1 - level) / 2)
+
+
+def zero_count_changes(
+    influence: Array,
+    lowest: Array,
+    highest: Array,
+    weight: Array,
+    has_all_answers: Mask,
+    min_seen_share: Array | float,
+) -> tuple[Array, Array]:
+    """How far one item can move each metric down and up, on a side to which no item was seen to go; else 0.
+
+    `influence` holds what the items add (item, metric), `lowest` and `highest` what they could add at most.
+    The change is the root mean square over items of the way that is left. A side counts as seen if an
+    item that has all its answers went at least `min_seen_share` of the farthest way to it.
+    """
+    changes = []
+    for sign, farthest in ((-1.0, lowest), (1.0, highest)):
+        change = np.sqrt(weight @ (farthest - influence) ** 2 / weight.sum())
+        farthest_seen = (sign * influence[has_all_answers]).max(axis=0, initial=-np.inf)
+        is_unseen = farthest_seen <= min_seen_share * (sign * farthest).max(axis=0)
+        changes.append(np.where(is_unseen, change, 0.0))
+    return changes[0], changes[1]
 
 
 def fold(low: float, high: float) -> tuple[float, float]:

@@ -78,6 +78,17 @@ def repetition_variance(label_counts: Array, outcome_effects: Array) -> Array:
     return np.asarray(within / np.maximum(answers - 1, 1)[:, None])
 
 
+def finite_population_squares(squares: Array, within: Array, share: float) -> Array:
+    """What items add to a variance if a share n/N of a finite population was asked, several times each.
+
+        (1 - n/N) z² + (n/N) v
+
+    with z² from the variance between items (times the finite population correction 1 - n/N) and v that of
+    an item's own repetitions (Cochran 1977, section 10.4). With all items asked only the second is left.
+    """
+    return (1 - share) * squares + share * within
+
+
 def divide(part: Array, whole: Array, otherwise: float = np.nan) -> Array:
     """The quotient, or another value where the divisor is 0."""
     whole = np.broadcast_to(whole, np.shape(part))
