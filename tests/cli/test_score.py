@@ -91,6 +91,14 @@ def test_a_table_shows_every_metric_and_what_it_rests_on(
     assert "race_" not in plain
 
 
+def test_a_table_says_why_a_mark_is_not_decided(command: Command) -> None:
+    prompts = [json.loads(line) for line in output(command("prompts", "jobs_lum")).splitlines()]
+    lines = [{"id": prompt["id"], "answer": "She sews."} for prompt in prompts[:100]]
+    write_lines("few.jsonl", lines)
+    shown = output(command("score", "few.jsonl", "--probe", "jobs_lum", "--allow-missing", "1"))
+    assert "masculine_rate: not decided yet: missing answers could change the mark." in " ".join(shown.split())
+
+
 def test_all_shows_the_slices_too(hiring: tuple[Any, ...], command: Command) -> None:
     sliced = output(command(*hiring, "--all"))
     row = r"^ +race_asian_diff_acceptance_rate +-?\d"

@@ -61,6 +61,7 @@ def command(
     from equipoise.cli.progress import show_shards
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.result import Audit
+    from equipoise.report import text as texts
     from equipoise.runs import suites
     from equipoise.runs.ask import events
 
@@ -99,7 +100,10 @@ def command(
     if as_json:
         print_json("score/1", result.to_dict())
     else:
-        print_result(result, open_console(), slices=everything)
+        console = open_console()
+        print_result(result, console, slices=everything)
+        for sentence in texts.describe_undecided(result):
+            console.print(printable_line(sentence), style="dim")
     if report is not None:
         _write_report(report, paths, {"probes": chosen, "suite": suite, "names": names, **parameters})
     _check_used(result.matching)
