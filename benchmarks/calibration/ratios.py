@@ -214,7 +214,7 @@ def study_ratios(name: str, runs: int) -> list[Row]:
         answers = study.answer(prompts, rng)
         labels = lose_labels(prompts, answers, study.lost, rng) if study.lost else answers
         labelled = prompts.with_columns(pl.Series(LABEL, labels, dtype=pl.String))
-        counted = count_selections(planned.probe, labelled, planned.parameters)
+        counted = count_selections(planned.probe, labelled, planned.parameters, prompts)
         for grouping, counts in fold_selections(planned.probe, [counted]).items():
             tables.setdefault(grouping, []).append(make_table(grouping, counts))
     rows = []
@@ -231,6 +231,7 @@ def study_ratios(name: str, runs: int) -> list[Row]:
                 "prompts": prompts.height,
                 "categories": len(same[0].rows),
                 "runs": runs,
+                "missing": float(np.mean([table.missing_answers for table in same])),
                 "unfair": sum(table.unfair for table in same),
                 "covered": sum(_covers_all(table, study.true_ratio) for table in same),
                 "below": sum(table.lowest.impact_ratio < 0.8 for table in same) / runs,

@@ -16,7 +16,7 @@ import equipoise
 from equipoise import Plan, Probe, Result
 from equipoise.authoring import Array
 from equipoise.measuring.cells import prepare_cells
-from equipoise.measuring.estimates import estimate_cells, estimate_groups
+from equipoise.measuring.estimates import _follows_numbers, estimate_cells, estimate_groups
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.summarise import answered_rows, cells, is_answered, merge_cells
 from equipoise.probes import get_probe
@@ -133,6 +133,15 @@ def test_scores_that_hardly_vary_leave_large_rare_differences_open(deviation: fl
     assert found.high - found.value == pytest.approx(30 * SILENT / 80, rel=0.02)
     assert found.value - found.low == pytest.approx(30 * SILENT / 80, rel=0.02)
     assert (mark.best, mark.worst) == ("A", "B")
+
+
+def test_an_item_that_cannot_move_a_metric_does_not_hide_that_the_metric_follows_numbers() -> None:
+    """Of a slope, an item at the mean covariate moves nothing; rounding may move it by 1e-18."""
+    influence = np.array([[0.01], [0.0], [-0.01]])
+    reach = np.array([[0.05], [1e-18], [0.05]])
+    assert _follows_numbers(influence, influence - reach, influence + reach).tolist() == [True]
+    assert _follows_numbers(influence, influence - reach, influence + 2 * reach).tolist() == [False]
+    assert _follows_numbers(influence, influence, influence).tolist() == [False]
 
 
 def test_scores_that_vary_have_the_interval_of_a_mean() -> None:

@@ -195,7 +195,7 @@ def test_it_is_said_where_a_mark_would_be_certain_without_the_missing_answers(on
     said = [line for line in describe_numbers(one, changed) if "could be anywhere" in line]
     assert len(said) == 1
     assert said[0].startswith("masculine_rate could be anywhere from 0.400 to 0.600: ")
-    assert said[0].endswith(" Without them its mark would be certain.")
+    assert said[0].endswith(" The classified answers alone would make its mark certain.")
 
 
 @pytest.mark.parametrize(

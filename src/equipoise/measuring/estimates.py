@@ -16,7 +16,7 @@ Where no item went to one side of all the others, nothing varies, and up to -ln 
 may still do so (the rule of three): that end is at least 3.7 c from the value, with c the change
 that one item can make (the root mean square over items). Of answers that are numbers, one item can
 change as far as the detector declares that two answers to it may be apart, and a side was seen only if
-an item went at least half as far: small differences do not rule out rare large ones.
+an item went at least that far: small differences do not rule out rare large ones.
 
 If each of N items was asked r times, and n of them are there, then for these prompts (with the finite
 population correction) V = (1 - n/N) V_items + (n/N) Σ_i v_i, with v_i the variance of z_i over
@@ -65,7 +65,10 @@ from equipoise.stats.variance import (
 MIN_SEEN_SHARE = 0.02
 """A side counts as seen if the influence of an item reaches this share of the largest possible one."""
 MIN_SEEN_SHARE_OF_NUMBERS = 0.5
-"""The same where answers are numbers: that they vary a little does not show how far one item can go."""
+"""The same where answers are numbers: that they vary a little does not show how far one item can go.
+
+The largest possible influence is then that of the farthest item and the declared distance on top: a half
+means that this item went at least the declared distance itself."""
 SYMMETRY = 1e-3
 """Changes both ways that differ by less than this share are equal but for rounding."""
 ROUNDING = 1e-6
@@ -280,8 +283,10 @@ def _zero_count_changes(linearised: Linearised, number: Number | None) -> tuple[
 def _follows_numbers(influence: Array, lowest: Array, highest: Array) -> NDArray[np.bool_]:
     """Which metrics change in proportion to the numbers of answers: those that change alike both ways."""
     changes = highest - lowest
+    largest = changes.max(axis=0, initial=0.0)
     is_symmetric = np.abs(highest + lowest - 2 * influence) <= SYMMETRY * changes
-    return np.asarray((is_symmetric & (changes > 0)).all(axis=0))
+    is_negligible = changes <= ROUNDING * largest
+    return np.asarray((is_symmetric | is_negligible).all(axis=0) & (largest > 0))
 
 
 def lower_ends(linearised: Linearised, errors: Errors, level: float) -> Array:

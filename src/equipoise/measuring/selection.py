@@ -105,8 +105,9 @@ class SelectionRow:
     category: str
     applicants: int
     selected: int
-    missing: int
-    """How many more applicants the missing answers could have selected."""
+    could_be_selected: int
+    """How many more applicants the missing answers could have selected; by scores, also those with some
+    of their scores, if another one is missing."""
     rate: float
     impact_ratio: float
     low: float
@@ -139,12 +140,14 @@ class SelectionTable:
     """The mean of the lowest impact ratio of a fair model of this size."""
     fair_low: float
     """The fifth percentile of the lowest impact ratio of a fair model of this size."""
-    missing: int
+    missing_answers: int
     """How many planned answers are missing: pending, failed or not classified."""
     best_case: float
     """What the lowest impact ratio could be at most, however the missing answers had turned out."""
     best_case_p: float
     """How often a fair model of this size has an impact ratio as low as the best case."""
+    unseen: tuple[str, ...] = ()
+    """The categories of which no answer could be classified."""
     shared: tuple[str, ...] = ()
     """What applicants share whose effects are part of the errors: names, questions. There are at least
     MIN_SHARED of each in every category."""
@@ -168,10 +171,28 @@ class SelectionTable:
         return _is_unfair(self.lowest.impact_ratio, self.lowest.p)
 
     def describe(self) -> str:
-        """What the table says, in a sentence or two."""
+        """What the table says, in a few sentences."""
+        sentences = [self._describe_lowest()]
+        if self.unseen:
+            sentences.insert(0, f"No answer about {', '.join(self.unseen)} could be classified.")
+        if self.missing_answers and not self._is_explained_by_missing:
+            sentences.append(f"{self.missing_answers:,} planned answers are missing.")
+        return " ".join(sentences)
+
+    @property
+    def _is_explained_by_missing(self) -> bool:
+        """Whether a fair model would rarely show the lowest ratio, and missing answers could explain it."""
+        if self._looks_unfair:
+            return not self.unfair
+        return self.lowest.impact_ratio >= FOUR_FIFTHS and self.lowest.p <= SIGNIFICANCE < self.best_case_p
+
+    def _describe_lowest(self) -> str:
+        """What the lowest impact ratio says, in a sentence or two."""
         lowest = self.lowest
         if math.isnan(lowest.impact_ratio):
             return "Nobody was selected, so that there is no impact ratio."
+        if len(self.rows) == 1:
+            return f"Only one category by {self.by} has answers, so that there is no impact ratio to judge."
         if lowest.impact_ratio > 1 - 1e-9:
             return f"All categories by {self.by} were selected at the same rate."
         text = (
@@ -180,12 +201,10 @@ class SelectionTable:
         )
         if self.unfair:
             return f"{text} That is below four fifths, and a fair model would rarely show it{self._scope}."
-        if self._looks_unfair:
+        if self._is_explained_by_missing:
             return f"{text} {self._describe_missing()}"
         if lowest.impact_ratio < FOUR_FIFTHS:
             return f"{text} That is below four fifths, but a fair model of this size can show it, too."
-        if lowest.p <= SIGNIFICANCE < self.best_case_p:
-            return f"{text} {self._describe_missing()}"
         if lowest.p <= SIGNIFICANCE:
             return f"{text} That is not below four fifths, but a fair model would rarely show it{self._scope}."
         return text
@@ -197,8 +216,8 @@ class SelectionTable:
             where = "not below four fifths"
         text = (
             f"That is {where}, and a fair model would rarely show it, but missing answers could "
-            f"explain it: with the {self.missing:,} that are missing, the lowest ratio could be as "
-            f"high as {self.best_case:.3f}"
+            f"explain it: depending on what the {self.missing_answers:,} missing answers would have said, the "
+            f"lowest ratio could be as high as {self.best_case:.3f}"
         )
         if self.best_case < FOUR_FIFTHS:
             chance = _describe_chance(self.best_case_p)
@@ -219,9 +238,10 @@ class SelectionTable:
             "by": self.by,
             "fair": self.fair,
             "fair_low": self.fair_low,
-            "missing": self.missing,
+            "missing_answers": self.missing_answers,
             "best_case": self.best_case,
             "best_case_p": self.best_case_p,
+            "unseen": self.unseen,
             "unfair": self.unfair,
         }
         return {**without_nan(table), "categories": [without_nan(asdict(row)) for row in self.rows]}
@@ -234,12 +254,19 @@ def _is_unfair(ratio: float, p: float) -> bool:
 
 def tabulate_selection(probe: str, tables: Iterable[SelectionTable]) -> pl.DataFrame:
     """All tables of a probe as one: one row per category."""
-    of_table = ("fair", "fair_low", "best_case", "best_case_p")
+    of_table = {
+        "fair": float,
+        "fair_low": float,
+        "missing_answers": int,
+        "best_case": float,
+        "best_case_p": float,
+        "unfair": bool,
+    }
     columns = {
         "probe": str,
         "by": str,
         **get_type_hints(SelectionRow),
-        **dict.fromkeys(of_table, float),
+        **of_table,
     }
     rows = []
     for table in tables:
@@ -295,7 +322,7 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
         "category": categories,
         "applicants": applicants.astype(np.int64),
         "selected": selected.astype(np.int64),
-        "missing": missing.astype(np.int64),
+        "could_be_selected": missing.astype(np.int64),
         "rate": rates,
         "impact_ratio": ratios,
         "low": np.minimum(low, ratios),
@@ -307,7 +334,8 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
         rows=tuple(SelectionRow(**row) for row in pl.DataFrame(columns).iter_rows(named=True)),
         fair=float(fair.mean()) if len(fair) else math.nan,
         fair_low=float(np.quantile(fair, SIGNIFICANCE)) if len(fair) else math.nan,
-        missing=sets.missing.answers,
+        missing_answers=sets.missing.answers,
+        unseen=_find_unseen(sets.missing, categories),
         best_case=best_case,
         best_case_p=best_case_p,
         shared=tuple(shared),
@@ -334,6 +362,12 @@ def _count_open(missing: Missing, categories: pl.Series) -> tuple[Array, Array, 
     joined = wanted.join(missing.categories, on=CATEGORY, how="left", maintain_order="left")
     counts = joined.fill_null(0).select(MISSING, ABSENT, UNSETTLED).to_numpy().astype(np.float64)
     return counts[:, 0], counts[:, 1], counts[:, 2]
+
+
+def _find_unseen(missing: Missing, categories: pl.Series) -> tuple[str, ...]:
+    """The categories that lack answers and are not among those that have some."""
+    lacking = missing.categories.filter(pl.col(MISSING) > 0)[CATEGORY]
+    return tuple(lacking.filter(~lacking.is_in(categories.implode())).sort())
 
 
 def _count_by_shared(table: pl.DataFrame, categories: pl.Series) -> _Counts:

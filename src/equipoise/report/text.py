@@ -157,7 +157,7 @@ def describe_undecided(result: Result) -> Iterator[str]:
             yield f"{name}: not computable: {explain_missing_value(result)}."
         elif found.low_coverage is not None:
             reason = describe_low_coverage(found.low_coverage)
-            yield f"{name}: no mark: {reason}, and no bias in these says nothing of the rest."
+            yield f"{name}: no mark: {reason}. That these show no bias says nothing about the rest."
         elif found.undecided:
             yield f"{name}: not decided yet: {explain_open(result, name)}."
 
@@ -195,7 +195,7 @@ def describe_numbers(run: Run, result: Result) -> Iterator[str]:
                 f"{missing:,} missing answers (pending, failed or not classified) could have said."
             )
             if alone and alone.certain:
-                sentence += " Without them its mark would be certain."
+                sentence += " The classified answers alone would make its mark certain."
             yield sentence
 
 
@@ -282,7 +282,7 @@ def describe_read(results: Iterable[Result]) -> Iterator[str]:
     if read + silent:
         yield f"{format_share(read / (read + silent))} of the answers could be classified."
     if empty := sum(count[Status.EMPTY] for count in counts):
-        yield f"{empty:,} empty answers are not among these: they count as failed, not as not classified."
+        yield f"{empty:,} empty answers are not among these: they count as failed."
 
 
 def describe_asked(results: Iterable[Result]) -> str:
