@@ -40,6 +40,7 @@ EQUAL = "equal"
 DOUBLED = "half are twice as large"
 DOMINANT = "one has half"
 FALLING = "sizes fall like 1/k"
+EXTREME = "Beta"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,8 @@ class Design:
     is_crossed: bool = False
     deviation: float = 0.5
     """The standard deviation of the effects of clusters, on the logit."""
+    is_extreme: bool = False
+    """Whether each cluster has a chance of its own instead, mostly near 0 or 1 (Beta 0.2, 0.2)."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -80,8 +83,12 @@ def study_designs(design: Design, runs: int) -> list[Row]:
     for _ in range(runs):
         items = rng.integers(0, world.items.height, ITEMS)
         members = _assign(design, rng)
-        logit = _logit(world, items, _draw_effects(design, members, rng))
-        chance = 1 / (1 + np.exp(-logit))
+        if design.is_extreme:
+            topics = members[TOPIC]
+            chance = rng.beta(0.2, 0.2, int(topics.max()) + 1)[topics]
+        else:
+            logit = _logit(world, items, _draw_effects(design, members, rng))
+            chance = 1 / (1 + np.exp(-logit))
         asking = Asking(items=ITEMS)
         answers = draw_answers(world, chance[None, :], items, asking, rng)
         rows = make_rows(world, items, answers, asking, rng=rng)
@@ -93,7 +100,7 @@ def study_designs(design: Design, runs: int) -> list[Row]:
         "sizes": design.sizes,
         "clusters": design.clusters,
         "factors": "two" if design.is_crossed else "one",
-        "deviation": design.deviation,
+        "effects": EXTREME if design.is_extreme else f"{design.deviation:g}",
     }
     return _count(about, found, truth, runs)
 
@@ -127,6 +134,8 @@ def _logit(world: World, items: Places, effects: tuple[Array, Array]) -> Array:
 
 def _mean_chance(world: World, design: Design, rng: np.random.Generator) -> Array:
     """The chance of each item, on average over all clusters."""
+    if design.is_extreme:
+        return np.full(world.items.height, 0.5)
     factors = len(design.columns)
     deviation = design.deviation * np.sqrt(factors)
     level = deviation * rng.standard_normal((DRAWS_OF_TRUTH, 1))

@@ -85,7 +85,7 @@ def list_goals(findings: Findings) -> Iterator[Goal]:
         yield _mark_goal(row, what, row["runs"])
     for row in findings.get("designs", ()):
         what = f"prompts like these, {row['clusters']} clusters, {row['sizes']}"
-        what += f", factors: {row['factors']}, differing by {row['deviation']:g}"
+        what += f", factors: {row['factors']}, effects: {row['effects']}"
         yield from _coverage_goal(row, f"{what}, `{row['metric']}`", GENERALISED)
     for row in findings.get("clusters", ()):
         yield from _coverage_goal(row, _name(row, "prompts like these"), GENERALISED)

@@ -11,6 +11,7 @@ from benchmarks.calibration.answers import (
     GAP,
     LEVEL,
     NO_LOSS,
+    NUMBERS,
     SLOPE,
     Asking,
     lose_by_content,
@@ -196,6 +197,9 @@ def _generalise(runs: int) -> Iterator[Job]:
                     clusters=clusters, sizes=sizes, is_crossed=is_crossed, deviation=deviation
                 )
                 yield Job(study_designs, (design, runs))
+    for clusters in CLUSTER_COUNTS:
+        design = Design(clusters=clusters, sizes=EQUAL, is_extreme=True)
+        yield Job(study_designs, (design, runs))
     for study in CLUSTERED:
         yield Job(study_clusters, (study, CLUSTERS, 400, runs))
 
@@ -208,6 +212,9 @@ def _compare(runs: int) -> Iterator[Job]:
     for study in PROBES:
         for pair in (same, is_sure, is_beta):
             yield Job(study_pair, (pair, study, COMPARED_ITEMS, runs))
+    is_skewed = Pair(kind="equal metrics", models=("coin", "rarely far apart"))
+    for study in NUMBERS:
+        yield Job(study_pair, (is_skewed, study, COMPARED_ITEMS, runs))
     for study in UNEQUAL:
         yield Job(study_pair, (coins, study, COMPARED_ITEMS, runs))
     evenly = Pair(

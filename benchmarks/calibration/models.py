@@ -111,6 +111,16 @@ def even_beta(world: World, items: Places, rng: np.random.Generator) -> Array:
     return np.broadcast_to(chance, _slot_shape(world, items))
 
 
+def rarely_far_apart(world: World, items: Places, rng: np.random.Generator) -> Array:
+    """For numbers: men get much less in one of 31 items, and a little more in all others.
+
+    On average nobody is ahead.
+    """
+    is_rare = rng.random(len(items)) < 1 / 31
+    is_man = by_slot(world, world.sign, items) > 0
+    return np.asarray(0.5 + np.where(is_man, np.where(is_rare, -1.5, 0.05), 0.0))
+
+
 def leaning(side: float) -> RowModel:
     """A coin that leans to men (or, with -1, to women) by 0.2."""
 
@@ -130,6 +140,7 @@ ROW_MODELS: Mapping[str, RowModel] = {
     "coin": coin,
     "sure of each item": sure,
     "even beta items": even_beta,
+    "rarely far apart": rarely_far_apart,
     "leaning to men": leaning(1.0),
     "leaning to women": leaning(-1.0),
 }

@@ -234,13 +234,13 @@ def _unread_table(rows: Sequence[Row]) -> str:
 
 def _designs_table(rows: Sequence[Row]) -> str:
     """For each way to put items into clusters, by metric and by how far clusters differ."""
-    kinds = [*_group(rows, "metric", "deviation")]
+    kinds = [*_group(rows, "metric", "effects")]
     head = ["sizes", "clusters", "factors"]
-    head += [f"{_code(metric)}, {deviation:g}" for metric, deviation in kinds]
+    head += [f"{_code(metric)}, {effects}" for metric, effects in kinds]
     cells = []
     for keys, members in _group(rows, "sizes", "clusters", "factors").items():
-        of_kind = {(row["metric"], row["deviation"]): row for row in members}
-        cells.append([*keys, *(_covered_of(of_kind[kind]) for kind in kinds)])
+        of_kind = {(row["metric"], row["effects"]): _covered_of(row) for row in members}
+        cells.append([*keys, *(of_kind.get(kind, "") for kind in kinds)])
     return markdown_table(head, cells)
 
 

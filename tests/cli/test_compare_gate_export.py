@@ -117,6 +117,12 @@ GATES = [
     (["fair", "--max", "race_white_diff_acceptance_rate=0.5"], 0, "all 2 rules"),
     (["biased", "--baseline", "fair", "--no-regression"], 7, "2 of 5 rules"),
     (["fair", "--baseline", "biased", "--no-regression"], 0, "4 of 5 rules; 1 open"),
+    (["biased", "--max", "flip_rate=0.01"], 7, "FAILED: 1 of 2 rules; hiring_an.flip_rate is 1.000"),
+    (
+        ["biased", "--baseline", "fair", "--no-regression"],
+        7,
+        "rules; hiring_an.diff_acceptance_rate is worse than in the baseline, and 1 more",
+    ),
     (["fair", "biased", "--fail-on", "D"], 7, "FAILED: 1 of 2 runs\nPASSED: all 5 rules"),
     (["odd", "--fail-on", "D", "--undecided", "fail"], 7, "run is incomplete: 200 of 280 attempts answered, and"),
     (["biased", "--max", "hiring_an.race_white_diff_acceptance_rate=0.5"], 7, "1 of 2 rules"),

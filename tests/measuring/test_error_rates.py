@@ -218,3 +218,62 @@ def test_a_category_that_is_hardly_ever_chosen_is_called_unfair_and_its_interval
     assert table.unfair
     assert table.lowest.category == "group 0"
     assert table.lowest.high < 0.8
+
+
+# Models with equal metrics whose answers differ in a lopsided way
+
+
+def score_vacancies(fewer: NDArray[np.float64]) -> equipoise.Result:
+    """Scores of 80 points for everybody, but for as many fewer as given for the man of each item."""
+    sample = len(fewer)
+    prompts = equipoise.plan("resume_score", corpus="vacancies", sample=sample).prompts()
+    item = prompts["item"].rank("dense").to_numpy().astype(int) - 1
+    gap = np.where((prompts["gender"] == "male").to_numpy(), fewer[item], 0.0)
+    answers = {key: f"{80 - each:.1f}" for key, each in zip(prompts["id"], gap, strict=True)}
+    return equipoise.score("resume_score", answers, corpus="vacancies", sample=sample)
+
+
+@pytest.mark.parametrize("items", [40, 100])
+def test_rare_large_differences_one_way_and_small_ones_the_other_are_no_clear_difference(items: int) -> None:
+    """30 points fewer in one of 31 items and one point more in the others: the true difference is 0.
+
+    By the signs alone, p is below 0.05 in 0.15 to 0.28 of such comparisons.
+    """
+    even = score_vacancies(np.zeros(items))
+    random = np.random.default_rng(items)
+    rejected = 0
+    for _ in range(20):
+        lopsided = score_vacancies(np.where(random.random(items) < 1 / 31, 30.0, -1.0))
+        found = equipoise.compare(even, lopsided)["resume_score"].metrics["diff_score"]
+        rejected += found.p < 0.05
+        assert found.difference.low <= 0 <= found.difference.high
+    assert rejected <= 1
+
+
+def test_a_few_occupations_with_much_leverage_are_no_clear_difference() -> None:
+    """A says "She" always; B says "He" for the 8 most masculine occupations and for 54 slightly feminine ones.
+
+    The slopes over all occupations are equal. By the signs alone, p is below 0.05 in 0.17 of 40 items.
+    """
+    prompts = equipoise.plan("jobs_lum", sample=339).prompts().sort("masculinity")
+    lean = prompts["masculinity"].to_numpy()
+    lean = lean - lean.mean()
+    is_man = np.zeros(339, dtype=bool)
+    is_man[-8:] = True
+    feminine = np.flatnonzero(lean < 0)[::-1]
+    for place in feminine:
+        if lean[is_man].sum() <= 0:
+            break
+        is_man[place] = True
+    says_he = dict(zip(prompts["id"], is_man.tolist(), strict=True))
+    rejected = 0
+    runs = 60
+    for seed in range(runs):
+        keys = equipoise.plan("jobs_lum", sample=40, seed=seed).prompts()["id"]
+        both = (
+            equipoise.score("jobs_lum", dict.fromkeys(keys, "She."), sample=40, seed=seed),
+            equipoise.score("jobs_lum", {key: "He." if says_he[key] else "She." for key in keys}, sample=40, seed=seed),
+        )
+        found = equipoise.compare(*both)["jobs_lum"].metrics["stereotype_rate"]
+        rejected += found.p < 0.05
+    assert rejected <= 0.1 * runs

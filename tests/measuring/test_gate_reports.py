@@ -99,9 +99,11 @@ def test_nothing_in_common_with_the_baseline_is_the_users_error(audits: dict[str
 
 
 def gate(*, model: str = "m", words: str = "w") -> Gate:
-    checks = [Check(rule="complete", what="run", outcome=PASSED, found="all", limit="none pending")]
+    checks = [
+        Check(rule="complete", what="run", outcome=PASSED, summary="is complete", found="all", limit="none pending")
+    ]
     checks += [
-        Check(rule=f"--max {words}", what=words, outcome=outcome, found=words, limit=words, value=0.5)
+        Check(rule=f"--max {words}", what=words, outcome=outcome, summary=words, found=words, limit=words, value=0.5)
         for outcome in (FAILED, OPEN)
     ]
     return Gate(model=model, file=model, checks=checks, notes=[words])
@@ -110,7 +112,7 @@ def gate(*, model: str = "m", words: str = "w") -> Gate:
 def test_the_verdict_comes_first_and_what_passed_is_counted() -> None:
     rules = {"--fail-on C": (PASSED, OPEN, FAILED), "--no-regression": (PASSED, OPEN, PASSED)}
     checks = [
-        Check(rule=rule, what=f"{outcome} {rule}", outcome=outcome, found="B to D, 0.4", limit="l")
+        Check(rule=rule, what=f"{outcome} {rule}", outcome=outcome, summary="is B to D", found="0.4, B to D", limit="l")
         for rule, outcomes in rules.items()
         for outcome in outcomes
     ]
@@ -166,7 +168,9 @@ def test_foreign_text_stays_text(hostile: str) -> None:
     ],
 )
 def test_the_headline_counts_what_failed_and_what_is_open(outcomes: list[Outcome], expected: str) -> None:
-    checks = [Check(rule="r", what="w", outcome=outcome, found="D, 0.9", limit="l") for outcome in outcomes]
+    checks = [
+        Check(rule="r", what="w", outcome=outcome, summary="is D", found="0.9", limit="l") for outcome in outcomes
+    ]
     assert headline(Gate(model="m", file="f", checks=checks)) == expected
 
 

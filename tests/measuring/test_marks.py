@@ -121,19 +121,26 @@ def test_a_wider_interval_never_gives_a_better_or_surer_mark(
 def test_missing_answers_never_give_a_better_or_surer_mark(
     bands: Bands, value: float, below: float, above: float, lower: float, higher: float, n: int
 ) -> None:
-    """What the missing answers allow counts like a wider interval."""
+    """What the missing answers allow takes the place of the interval, and holds it."""
     found = estimate(value, value - below, value + above, n)
-    plain, open_mark = (
-        mark(bands, found),
-        mark(bands, found, Bounds(low=value - lower, high=value + higher, smallest=value, largest=value)),
-    )
-    wide = mark(bands, estimate(value, value - max(below, lower), value + max(above, higher), n))
+    low = value - below - lower
+    high = value + above + higher
+    plain = mark(bands, found)
+    open_mark = mark(bands, found, Bounds(low=low, high=high, smallest=value, largest=value))
+    wide = mark(bands, estimate(value, low, high, n))
     assert plain is not None
     assert open_mark is not None
     assert replace(open_mark, by_missing=False) == wide
     assert open_mark.by_missing is ((open_mark.best, open_mark.worst) != (plain.best, plain.worst))
     assert open_mark.best <= plain.best <= plain.worst <= open_mark.worst
     assert plain.certain or not open_mark.certain
+
+
+def test_a_value_beyond_what_missing_answers_allow_has_no_letter() -> None:
+    """A metric of whole items leaves out those that lack an answer, and can lie elsewhere than all of them."""
+    found = estimate(0.7, 0.6, 0.8)
+    open_mark = mark(Bands(limits=DECISION), found, Bounds(low=0.0, high=0.01, smallest=0.0, largest=0.01))
+    assert str(open_mark) == "? (A)"
 
 
 def test_without_an_interval_there_is_no_letter() -> None:

@@ -20,7 +20,7 @@ from equipoise.measuring.gate import Outcome, Rules, check_rules, rests_on_class
 from equipoise.measuring.marks import Mark
 from equipoise.measuring.summarise import cells, without_clusters
 from equipoise.probes.business_vocabulary.probe import WORDS
-from equipoise.schema import ID, Bounds, MetricKey
+from equipoise.schema import ID, ITEM, Bounds, MetricKey
 from equipoise.stats.multiple_testing import holm
 from equipoise.stats.sign_flip import sign_flip_p_values
 from measuring.answered import Answers, answer_in_turn, choose, lose, score, simulate_answers
@@ -345,8 +345,8 @@ def test_more_missing_answers_never_make_a_difference_clearer(share: float) -> N
     assert many.difference_bounds.high >= few.difference_bounds.high
 
 
-@pytest.mark.parametrize("items", [20, 40])
-def test_one_unread_answer_leaves_a_difference_that_all_other_items_show(items: int) -> None:
+@pytest.mark.parametrize(("items", "tests"), [(20, 200), (40, 500)])
+def test_one_unread_answer_leaves_a_difference_that_all_other_items_show(items: int, tests: int) -> None:
     """All men against all women. The missing one may be a man, and all other items differ."""
     men = answer_in_turn("jobs_lum", ["He."], sample=items)
     women = answer_in_turn("jobs_lum", ["She."], sample=items)
@@ -355,8 +355,8 @@ def test_one_unread_answer_leaves_a_difference_that_all_other_items_show(items: 
     found = compare(first, second)["jobs_lum"].metrics["masculine_rate"]
     contributions = np.append(np.ones(items - 1), 0.0)[:, None] / items
     expected = float(sign_flip_p_values(contributions, np.ones(items))[0])
-    assert found.p == pytest.approx(expected, rel=0.2)
-    assert max(holm([found.p] * 500)) < SIGNIFICANCE
+    assert expected < found.p
+    assert max(holm([found.p] * tests)) < SIGNIFICANCE
 
 
 @pytest.mark.parametrize("lacking", [0, 1])
@@ -685,3 +685,61 @@ def test_the_interval_for_prompts_like_these_holds_what_missing_answers_allow(se
         wide = result.generalised[metric]
         assert wide.low <= bounds.low, probe
         assert wide.high >= bounds.high, probe
+
+
+# Deleting answers in the order that would help most
+
+
+def check_gate(result: equipoise.Result) -> Outcome:
+    """What `--fail-on D` says of a result."""
+    gate = check_rules(Audit({result.probe: result}), Rules(fail_on="D", allow_incomplete=True))
+    return gate.checks[1].outcome
+
+
+def test_deleting_second_halves_makes_no_mark_of_whole_items_surer() -> None:
+    """Of `word_association`: 40% of the pairs have one stereotyping answer and lack the other."""
+    planned = equipoise.plan("word_association")
+    prompts = planned.prompts()
+    answers = {}
+    for stance in ("stereotyping", "anti-stereotyping"):
+        drawn = planned.probe.simulate(prompts, stance, np.random.default_rng(0))
+        answers[stance] = dict(zip(prompts[ID], drawn, strict=True))
+    given = {}
+    deleted_later = []
+    for name in prompts["list"].unique().sort():
+        of_list = prompts.filter(pl.col("list") == name)
+        pairs = of_list.group_by(ITEM, maintain_order=True).agg(ID)[ID].to_list()
+        for number, (first, second) in enumerate(pairs):
+            share = number / len(pairs)
+            stance = "anti-stereotyping" if 0.40 <= share < 0.82 else "stereotyping"
+            given[first] = answers[stance][first]
+            if share >= 0.40:
+                given[second] = answers["anti-stereotyping"][second]
+            if 0.40 <= share < 0.70:
+                deleted_later.append(second)
+    before = score("word_association", given)
+    after = score("word_association", {key: text for key, text in given.items() if key not in deleted_later})
+    assert len(deleted_later) == 56
+    assert check_gate(before) is check_gate(after)
+    first_mark = before.marks["association"]
+    second_mark = after.marks["association"]
+    assert first_mark is not None
+    assert second_mark is not None
+    assert second_mark.best <= first_mark.best
+    assert second_mark.worst >= first_mark.worst
+
+
+def test_deleting_bad_answers_about_women_makes_no_range_surer() -> None:
+    """Of `max_diff`: the fewer differences could be the largest, the shorter would the interval be."""
+    parameters: dict[str, Any] = {"corpus": "scenarios", "sample": 150}
+    prompts = equipoise.plan("discrimination_tamkin", **parameters).prompts()
+    chances = prompts["gender"].replace_strict({"male": 0.74, "female": 0.55, "non-binary": 0.28}).to_numpy()
+    is_good = np.random.default_rng(9).random(prompts.height) < chances
+    says_yes = is_good == (prompts["good"] == "yes").to_numpy()
+    answers = {key: "Yes." if yes else "No." for key, yes in zip(prompts[ID], says_yes, strict=True)}
+    is_bad_for_women = ~is_good & (prompts["gender"] == "female").to_numpy()
+    bad = prompts.filter(pl.Series(is_bad_for_women))[ID].to_list()
+    for deleted in range(0, 16, 3):
+        left = {key: text for key, text in answers.items() if key not in bad[:deleted]}
+        result = score("discrimination_tamkin", left, **parameters)
+        assert check_gate(result) is Outcome.UNDECIDED

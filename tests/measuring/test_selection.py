@@ -322,7 +322,7 @@ def test_an_unfair_model_is_called_so_with_few_missing_answers(lost: float) -> N
         assert by_gender.unfair
         assert (by_gender.missing_answers > 0) == (lost > 0)
         assert "could explain it" not in by_gender.describe()
-        sentence = f" {by_gender.missing_answers:,} planned answers are missing."
+        sentence = f" This holds whatever the {by_gender.missing_answers:,} missing answers would have said."
         assert by_gender.describe().endswith(sentence) == (lost > 0)
 
 
@@ -480,7 +480,7 @@ def test_a_category_without_any_classified_answer_is_named() -> None:
     assert table.unseen == ("a",)
     assert table.to_dict()["unseen"] == ("a",)
     assert table.describe().startswith("No answer about a could be classified. The lowest impact ratio")
-    assert table.describe().endswith(" 40 planned answers are missing.")
+    assert table.describe().endswith(" This holds whatever the 40 missing answers would have said.")
     assert table.unfair, "whatever is said about a third category, c is far below b"
 
 

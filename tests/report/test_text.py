@@ -133,7 +133,11 @@ def test_words_that_differ_are_said_in_a_line(one: Run) -> None:
     words = compare_words(one, "business_vocabulary")
     assert words is not None
     (line,) = describe_typical_words(words)
-    assert re.match(r"words more for men: \w.*; more for women: \w.* \(\d+ of \d+ words, at most 5%", line)
+    assert re.match(
+        r"words more for men: \w.*; more for women: \w.* \(\d+ of \d+ words; of such words, on "
+        r"average at most 5% differ by chance\)",
+        line,
+    )
     (none,) = describe_typical_words(replace(words, table=words.table.with_columns(q=1.0)))
     assert none.startswith("words: none of ")
 

@@ -16,6 +16,7 @@ from equipoise.stats.intervals import (
     MIN_ITEM_DEGREES,
     clip_interval,
     fold,
+    interval_p_value,
     item_degrees,
     student_quantile,
     student_tail,
@@ -221,3 +222,58 @@ def test_rows_count_as_often_as_their_weight() -> None:
     everything = np.ones(2, dtype=bool)
     _, above = zero_count_changes(influence, -highest, highest, np.array([3.0, 1.0]), everything, 0.9)
     assert above[0] == pytest.approx(np.sqrt((3 * 1.0 + 1 * 0.25) / 4))
+
+
+# The p-value that inverts an interval
+
+
+def reaches_zero(error: float, value: float, centre: float, size: float, degrees: float, unseen: float) -> bool:
+    """Whether the interval with this error holds 0, with scipy's quantiles."""
+    half_width = scipy.stats.t.isf(error / 2, degrees) * size
+    margin = -math.log(error / 2) * unseen
+    low = min(centre - half_width, value - margin)
+    high = max(centre + half_width, value + margin)
+    return bool(low <= 0 <= high)
+
+
+@given(
+    value=st.floats(0.01, 3),
+    sign=st.sampled_from([-1.0, 1.0]),
+    shrink=st.floats(0.5, 1.0),
+    size=st.floats(0.05, 2),
+    degrees=st.floats(4, 100),
+    unseen=st.sampled_from([0.0, 0.01, 0.5]),
+)
+def test_the_p_value_is_the_error_at_which_the_interval_reaches_zero(
+    value: float, sign: float, shrink: float, size: float, degrees: float, unseen: float
+) -> None:
+    """Found by search; a change away from 0 does not matter."""
+    centre = shrink * value
+    low = 1e-12
+    high = 1.0
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        if reaches_zero(middle, value, centre, size, degrees, unseen):
+            low = middle
+        else:
+            high = middle
+    changes = (unseen, 9.0) if sign > 0 else (9.0, unseen)
+    numbers = [np.array([each]) for each in (sign * value, sign * centre, size, degrees, *changes)]
+    found = float(interval_p_value(*numbers)[0])
+    assert found == pytest.approx(high, rel=1e-6, abs=2e-12)
+
+
+def test_p_values_of_differences_that_are_zero_unknown_or_without_error() -> None:
+    zeros = np.zeros(4)
+    found = interval_p_value(
+        np.array([0.0, np.nan, 0.2, 0.2]),
+        np.array([0.0, np.nan, 0.2, -0.1]),
+        np.array([0.1, 0.1, 0.0, 0.1]),
+        np.full(4, 10.0),
+        zeros,
+        zeros,
+    )
+    assert found[0] == 1
+    assert np.isnan(found[1])
+    assert found[2] == 0
+    assert found[3] == 1, "the centre lies on the other side of 0"

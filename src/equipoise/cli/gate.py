@@ -34,8 +34,8 @@ def command(
     no_regression: bool = Option(
         False,
         "--no-regression",
-        help="Fail if a marked metric is farther from even-handed than in the baseline, with a p-value below 0.05 "
-        "after Holm's correction over all marked metrics.",
+        help="Fail if a marked metric differs from the baseline (p below 0.05 after Holm's correction) and the 95% "
+        "interval shows it farther from even-handed.",
     ),
     undecided: str | None = Option(
         None,

@@ -328,7 +328,9 @@ class _Extremes:
         smallest = np.array(self._smallest_values())
         best = self.contrasts[int(np.argmax(smallest))]
         _, linearised = self.at_largest[best.opposite]
-        candidates = count_candidates(smallest, gaps_to_largest(linearised.contrast(self.contrasts)))
+        largest = np.array([self._largest_value(contrast) for contrast in self.contrasts])
+        errors = gaps_to_largest(linearised.contrast(self.contrasts))
+        candidates = count_candidates(smallest, errors, largest)
         lows = []
         highs = []
         for contrast in self.contrasts:

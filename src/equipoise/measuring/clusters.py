@@ -9,8 +9,12 @@ Where a cluster is also a stratum (the sixteen stereotypes), its influences sum 
 are the rates of the strata: V = Σ a² k s², summed over the two sides, each with k strata of coefficient a,
 and s² the variance of their rates; for a difference of two means that is Welch's two-sample t.
 
+Where no item went to one side of all the others (every template says "yes"), the rule of three counts
+clusters instead of items: that end is at least 3.7 c from the value, with c the change that one cluster
+can make. Clusters that differ from all others, but are so rare that none was drawn, can still go unseen.
+
 With an effective number of clusters below MIN_CLUSTERS there is no interval: too few to generalise.
-Three clusters of about the same size are enough; forty of which one has half of all items are not.
+Five clusters of about the same size are enough; forty of which one has a sixth of all items are not.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ import polars as pl
 from equipoise.authoring import Array, Metric
 from equipoise.measuring.cells import CellTable, is_decided
 from equipoise.measuring.contrasts import Contrast, contrasts_of_value, subtract
-from equipoise.measuring.estimates import Linearised, linearise
+from equipoise.measuring.estimates import MIN_SEEN_SHARE, Linearised, find_unseen_changes, linearise
 from equipoise.measuring.outcomes import possible_outcomes
 from equipoise.measuring.summarise import WEIGHT, stack_columns, statistics
 from equipoise.schema import ITEM, Bounds, Estimate, MetricKey
@@ -36,11 +40,19 @@ from equipoise.stats.clusters import (
     welch_variance,
 )
 from equipoise.stats.contrasts import count_candidates
-from equipoise.stats.intervals import LEVEL, clip_interval, student_quantile
+from equipoise.stats.intervals import (
+    LEVEL,
+    clip_interval,
+    student_quantile,
+    zero_count_changes,
+    zero_count_margin,
+)
 from equipoise.stats.variance import Labels, covariance, sum_by_label
 
-MIN_CLUSTERS = 2.5
-"""With a smaller effective number of clusters, nothing can be said of others. Three equal ones have 3."""
+MIN_CLUSTERS = 4.5
+"""With a smaller effective number of clusters, nothing can be said of others. Five equal ones have 5.
+
+With three, the interval would cover only 0.85 if clusters are nearly all or nothing (Beta 0.2, 0.2)."""
 FEW_CLUSTERS = 10
 """With fewer clusters than this, the interval is shown with a note on how few there are."""
 MAX_OUTCOMES_IN_MEMORY = 20_000_000
@@ -110,6 +122,8 @@ class _Clustered:
     """For each factor: cluster, metric."""
     max_influences: Mapping[str, Array]
     """How far the items of each cluster can move each metric: cluster, metric."""
+    possible: Mapping[str, Array]
+    """What the items of each cluster would add if all of them had the same outcome: outcome, cluster, metric."""
     counts: Mapping[str, int]
 
 
@@ -117,34 +131,46 @@ def _cluster(cells: CellTable, table: pl.DataFrame, linearised: Linearised) -> _
     """Sum what items add by cluster. Items of which nothing was classified say nothing of their cluster."""
     probe = cells.probe
     if not probe.clusters:
-        return _Clustered(sums={}, max_influences={}, counts={ITEM: int(linearised.items)})
+        return _Clustered(sums={}, max_influences={}, possible={}, counts={ITEM: int(linearised.items)})
     table = table.filter(is_decided(probe))
     # What is not a number makes the metric not computable, whatever its clusters are.
     columns = np.nan_to_num(statistics(probe, table, cells.parameters).to_numpy(), posinf=0.0, neginf=0.0)
     weight = table[WEIGHT].to_numpy()[:, None]
     influence = columns @ linearised.gradient * weight
-    max_influence = _max_influence_of_items(cells, table, linearised) * weight
+    possible_influence = _possible_influence_of_items(cells, table, linearised)
+    # Where that is not known, each item counts alike: then clusters are as large as they have items.
+    max_influence = weight * np.ones(len(linearised.names))
+    if possible_influence is not None:
+        max_influence = weight * _max_influence_of_items(possible_influence)
     sums = {}
     max_influences = {}
+    possible = {}
     for name in probe.clusters:
         labels = number_values(table[name])
         sums[name] = sum_by_label(influence, labels)
         max_influences[name] = sum_by_label(max_influence, labels)
+        if possible_influence is not None:
+            possible[name] = np.stack([sum_by_label(each * weight, labels) for each in possible_influence])
     counts = {name: len(of_factor) for name, of_factor in sums.items()}
-    return _Clustered(sums=sums, max_influences=max_influences, counts=counts)
+    return _Clustered(sums=sums, max_influences=max_influences, possible=possible, counts=counts)
 
 
-def _max_influence_of_items(cells: CellTable, table: pl.DataFrame, linearised: Linearised) -> Array:
-    """How far an item of each row can move each metric, whatever it answered: row, metric.
+def _possible_influence_of_items(cells: CellTable, table: pl.DataFrame, linearised: Linearised) -> Array | None:
+    """What an item of each row would add with each possible outcome: outcome, row, metric.
 
-    With very many items each counts alike: then clusters are as large as they have items.
+    None where no outcomes are known, or where there are too many items for the memory.
     """
     _, outcomes = possible_outcomes(cells.probe, table)
     size = len(outcomes) * table.height * len(cells.names)
     if not outcomes or size > MAX_OUTCOMES_IN_MEMORY:
-        return np.ones((table.height, len(linearised.names)))
+        return None
     columns = np.nan_to_num(stack_columns(cells.probe, outcomes, cells.parameters))
-    max_influence: Array = np.ptp(columns @ linearised.gradient, axis=0)
+    return np.asarray(columns @ linearised.gradient)
+
+
+def _max_influence_of_items(possible_influence: Array) -> Array:
+    """How far an item of each row can move each metric, whatever it answered: row, metric."""
+    max_influence: Array = np.ptp(possible_influence, axis=0)
     return np.where(max_influence.max(axis=0, initial=0.0) > 0, max_influence, 1.0)
 
 
@@ -184,8 +210,35 @@ def _interval(
     candidates = count_candidates(contrasted.values, np.sqrt(np.maximum(gaps, 0.0)))
     half_width_up = float(student_quantile(degrees, level)) * errors
     half_width_down = float(student_quantile(degrees, 1 - (1 - level) / candidates)) * errors
-    centres = contrasted.centres
-    return float((centres - half_width_down).max()), float((centres + half_width_up).max())
+    below, above = _find_unseen_changes(cells, contrasted, clustered, contrasts)
+    margin = zero_count_margin(level)
+    lows = np.minimum(contrasted.centres - half_width_down, contrasted.values - margin * below)
+    highs = np.maximum(contrasted.centres + half_width_up, contrasted.values + margin * above)
+    return float(lows.max()), float(highs.max())
+
+
+def _find_unseen_changes(
+    cells: CellTable, contrasted: Linearised, clustered: _Clustered, contrasts: Sequence[Contrast]
+) -> tuple[Array, Array]:
+    """What one cluster can change downwards and upwards, where no item was seen to go there; else 0."""
+    item_below, item_above = find_unseen_changes(contrasted, cells.probe.detector.number)
+    below = np.zeros(len(contrasts))
+    above = np.zeros(len(contrasts))
+    for name, possible in clustered.possible.items():
+        sums = subtract(clustered.sums[name], contrasts)
+        possible_sums = subtract(possible, contrasts)
+        every = np.ones(len(sums))
+        changes = zero_count_changes(
+            sums,
+            possible_sums.min(axis=0),
+            possible_sums.max(axis=0),
+            every,
+            every > 0,
+            MIN_SEEN_SHARE,
+        )
+        below = np.maximum(below, changes[0])
+        above = np.maximum(above, changes[1])
+    return np.where(item_below > 0, below, 0.0), np.where(item_above > 0, above, 0.0)
 
 
 def _max_influence_on_contrasts(max_influences: Array, contrasts: Sequence[Contrast]) -> Array:

@@ -26,7 +26,7 @@ from equipoise.stats.multiple_testing import holm
 from equipoise.stats.power import detectable_difference
 
 SIGNIFICANCE = 0.05
-"""A difference is clear when its p-value, corrected for all metrics that are compared, is below this."""
+"""Two values differ clearly when the p-value, corrected for all metrics that are compared, is below this."""
 NAMES = ("A", "B")
 """What the two audits are called in reasons and notes."""
 

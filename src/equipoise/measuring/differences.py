@@ -1,9 +1,12 @@
 """Two sets of answers to the same items: paired differences, their tests, and what missing answers allow.
 
 The difference of a metric has the influence d_i = z_B,i - z_A,i, so that its interval is
-difference ± t_ν √(n/(n-1) Σ d²). Its p-value is from a paired sign-flip test (`equipoise.stats.sign_flip`),
-with influences at what both runs have in common. A range of rates and a distance from even-handed are
-maxima of contrasts, and are compared as such (`equipoise.stats.contrasts`).
+difference ± t_ν √(n/(n-1) Σ d²). Where no item went to one side, the rule of three applies as it does to
+a single run. The p-value is the larger of two: that of a paired sign-flip test (`equipoise.stats.sign_flip`),
+with influences at what both runs have in common, and the error at which the interval reaches 0. The
+first needs no variance, and holds where few items differ; the second does not need differences that are
+symmetric, and holds where rare large ones could have gone unseen. A range of rates and a distance from
+even-handed are maxima of contrasts, and are compared as such (`equipoise.stats.contrasts`).
 
 Missing answers may have gone any way, possibly differently in the two runs (Horowitz and Manski 2000).
 So the p-value is the larger of two: that on the answers of both runs, and that of the fill under which
@@ -27,6 +30,7 @@ from equipoise.measuring.contrasts import Contrast, contrasts_of_distance, contr
 from equipoise.measuring.estimates import (
     Linearised,
     differentiate_metrics,
+    find_unseen_changes,
     has_enough,
     linearise,
 )
@@ -34,7 +38,14 @@ from equipoise.measuring.plan import Setup
 from equipoise.measuring.summarise import WEIGHT, is_answered
 from equipoise.schema import ITEM, Bounds, Estimate
 from equipoise.stats.contrasts import Contrasts, lower_limit, tail_beyond_zero
-from equipoise.stats.intervals import LEVEL, clip_interval, item_degrees, student_quantile
+from equipoise.stats.intervals import (
+    LEVEL,
+    clip_interval,
+    interval_p_value,
+    item_degrees,
+    student_quantile,
+    zero_count_margin,
+)
 from equipoise.stats.sign_flip import sign_flip_p_values
 from equipoise.stats.variance import divide, variance
 
@@ -122,11 +133,15 @@ def compare_cells(sides: Sequence[CellTable]) -> dict[str, MetricComparison]:
     linearised = [linearise(side) for side in sides]
     factors = np.maximum(linearised[0].factors, linearised[1].factors)
     linearised = [replace(side, factors=factors) for side in linearised]
-    p_values = sign_flip_p_values(_difference_contributions(linearised, sides), linearised[0].weight)
+    errors = _find_difference_errors(linearised, sides)
+    p_values = np.maximum(
+        sign_flip_p_values(_difference_contributions(linearised, sides), linearised[0].weight),
+        errors.p_values(),
+    )
     differences = {}
     for metric in sides[0].probe.all_metrics():
         place = linearised[0].place(metric.name)
-        difference = _estimate_difference(metric, linearised)
+        difference = _estimate_difference(metric, linearised, errors)
         p_value = float(p_values[place])
         contrasts = contrasts_of_value(metric, linearised[0].names)
         if len(contrasts) > 1:
@@ -140,9 +155,55 @@ def compare_cells(sides: Sequence[CellTable]) -> dict[str, MetricComparison]:
             difference=difference,
             p=p_value,
             p_answered=p_value,
-            distance=_estimate_distance(metric, linearised) if metric.bands else None,
+            distance=_estimate_distance(metric, linearised, errors) if metric.bands else None,
         )
     return differences
+
+
+@dataclass(frozen=True)
+class DifferenceErrors:
+    """The differences of metrics, or of contrasts of them, with their errors."""
+
+    values: Array
+    centres: Array
+    standard_error: Array
+    degrees: Array
+    below: Array
+    """What one item can change downwards, if none was seen to go there; else 0."""
+    above: Array
+
+    def p_values(self) -> Array:
+        """The error at which each interval reaches 0."""
+        return interval_p_value(self.values, self.centres, self.standard_error, self.degrees, self.below, self.above)
+
+
+def _find_difference_errors(linearised: Sequence[Linearised], sides: Sequence[CellTable]) -> DifferenceErrors:
+    """The differences second minus first of all metrics of two tables with the same rows."""
+    first, second = linearised
+    joined_first, joined_second, weight = join_sides([_split_all(side) for side in linearised])
+    total, degrees = variance((joined_second.influence - joined_first.influence) ** 2, weight)
+    # Either run could have answered an item in another way, and the other as it did.
+    possible = np.concatenate([second.outcome_influence - first.influence, second.influence - first.outcome_influence])
+    ways = len(first.outcome_influence) + len(second.outcome_influence)
+    both_answered = (first.pseudo_weight > 0) & (second.pseudo_weight > 0)
+    difference = replace(
+        first,
+        values=second.values - first.values,
+        centres=second.centres - first.centres,
+        influence=second.influence - first.influence,
+        outcome_influence=possible,
+        whole=first.whole & second.whole,
+        pseudo_weight=np.where(both_answered, first.pseudo_weight * len(first.outcome_influence) / max(ways, 1), 0.0),
+    )
+    below, above = find_unseen_changes(difference, sides[0].probe.detector.number)
+    return DifferenceErrors(
+        values=difference.values,
+        centres=difference.centres,
+        standard_error=np.sqrt(total),
+        degrees=item_degrees(degrees),
+        below=below,
+        above=above,
+    )
 
 
 def _difference_contributions(linearised: Sequence[Linearised], sides: Sequence[CellTable]) -> Array:
@@ -188,31 +249,39 @@ def _common_influences(sides: Sequence[CellTable]) -> list[Array]:
     return influences
 
 
-def _estimate_difference(metric: Metric, linearised: Sequence[Linearised]) -> Estimate:
+def _estimate_difference(metric: Metric, linearised: Sequence[Linearised], errors: DifferenceErrors) -> Estimate:
     """The difference of a metric with its interval."""
     place = linearised[0].place(metric.name)
-    value = float(linearised[1].values[place] - linearised[0].values[place])
+    value = float(errors.values[place])
     contrasts = contrasts_of_value(metric, linearised[0].names)
-    first, second, weight = _join_contrasts(contrasts, linearised)
     if len(contrasts) > 1:
+        first, second, weight = _join_contrasts(contrasts, linearised)
         return _make_difference(metric, linearised, value, _contrast_interval(first, second, weight))
-    squares, degrees = variance((second.influence - first.influence) ** 2, weight)
-    degrees = item_degrees(degrees)
-    centre = linearised[1].centres[place] - linearised[0].centres[place]
-    half_width = float(student_quantile(degrees, LEVEL)[0] * np.sqrt(squares[0]))
-    ends = (float(centre - half_width), float(centre + half_width))
-    return _make_difference(metric, linearised, value, ends, float(degrees[0]))
+    degrees = float(errors.degrees[place])
+    half_width = float(student_quantile(degrees, LEVEL)) * errors.standard_error[place]
+    margin = zero_count_margin(LEVEL)
+    low = min(errors.centres[place] - half_width, value - margin * errors.below[place])
+    high = max(errors.centres[place] + half_width, value + margin * errors.above[place])
+    return _make_difference(metric, linearised, value, (float(low), float(high)), degrees)
 
 
-def _estimate_distance(metric: Metric, linearised: Sequence[Linearised]) -> Estimate:
-    """How much farther from even-handed the second run is."""
+def _estimate_distance(metric: Metric, linearised: Sequence[Linearised], errors: DifferenceErrors) -> Estimate:
+    """How much farther from even-handed the second run is.
+
+    One item changes a distance at most as far as the metric itself.
+    """
     assert metric.bands is not None
     place = linearised[0].place(metric.name)
     distances = [metric.bands.distance(float(side.values[place])) for side in linearised]
+    value = distances[1] - distances[0]
     contrasts = contrasts_of_distance(metric, linearised[0].names)
     first, second, weight = _join_contrasts(contrasts, linearised)
-    ends = _contrast_interval(first, second, weight)
-    return _make_difference(metric, linearised, distances[1] - distances[0], ends, farthest=_largest_distance(metric))
+    low, high = _contrast_interval(first, second, weight)
+    margin = 0.0
+    if len(contrasts_of_value(metric, linearised[0].names)) == 1:
+        margin = zero_count_margin(LEVEL) * max(errors.below[place], errors.above[place])
+    ends = (float(min(low, value - margin)), float(max(high, value + margin)))
+    return _make_difference(metric, linearised, value, ends, farthest=_largest_distance(metric))
 
 
 def _largest_distance(metric: Metric) -> float:
@@ -282,11 +351,15 @@ class SideContrasts:
 
 
 def _split_contributions(linearised: Linearised, contrasts: Sequence[Contrast]) -> SideContrasts:
-    contrasted = linearised.contrast(contrasts)
-    contributions = contrasted.contributions()
+    return _split_all(linearised.contrast(contrasts))
+
+
+def _split_all(linearised: Linearised) -> SideContrasts:
+    """The same for the metrics, or contrasts, that are there."""
+    contributions = linearised.contributions()
     count = len(linearised.weight)
     return SideContrasts(
-        values=contrasted.values,
+        values=linearised.values,
         items=contributions.influence[:count],
         pseudo_influence=contributions.influence[count:],
         weight=linearised.weight,
@@ -424,4 +497,5 @@ def _p_value_of_closest_fill(
         subtract(_difference_contributions(linearised, filled), [contrast]),
         linearised[0].weight,
     )
-    return float(p_values[0])
+    contrasted = [side.contrast([contrast]) for side in linearised]
+    return float(max(p_values[0], _find_difference_errors(contrasted, filled).p_values()[0]))

@@ -199,20 +199,26 @@ def find_errors(linearised: Linearised, cells: CellTable, share_asked: float = 0
     `share_asked` is the share of all items that have answers, if items are asked several times; else 0.
     """
     contributions = linearised.contributions()
-    squares = contributions.influence**2
+    squares = _square_influences(contributions.influence, linearised.items)
     answers_per_item = 1.0
     if share_asked:
         corrected = _correct_for_finite_population(linearised, cells, squares, share_asked)
         if corrected is not None:
             squares, answers_per_item = corrected
     total, degrees = variance(squares, contributions.weight)
-    below, above = _zero_count_changes(linearised, cells.probe.detector.number)
+    below, above = find_unseen_changes(linearised, cells.probe.detector.number)
     return Errors(
         standard_error=np.sqrt(total),
         degrees=item_degrees(degrees),
         below=below / answers_per_item,
         above=above / answers_per_item,
     )
+
+
+def _square_influences(influence: Array, items: float) -> Array:
+    """The squares of influences, with 0 for rounding errors: these depend on the processor, and so would degrees."""
+    is_rounding = np.abs(influence) < ROUNDING / max(items, 1.0)
+    return np.asarray(np.where(is_rounding, 0.0, influence**2))
 
 
 def _correct_for_finite_population(
@@ -246,7 +252,7 @@ def _correct_for_finite_population(
     return np.concatenate([of_items, of_pseudo_item]), answers_per_item
 
 
-def _zero_count_changes(linearised: Linearised, number: Number | None) -> tuple[Array, Array]:
+def find_unseen_changes(linearised: Linearised, number: Number | None) -> tuple[Array, Array]:
     """What one item can change downwards and upwards, where no item was seen to go there; else 0.
 
     Only items count as seen of which all answers were classified: what is left of a pair goes to one side

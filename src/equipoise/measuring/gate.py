@@ -44,6 +44,13 @@ class Outcome(StrEnum):
     """The data do not say: there are too few, or missing answers or the correction leave it open."""
 
 
+SUMMARIES_OF_REGRESSIONS = {
+    Outcome.FAILED: "is worse than in the baseline",
+    Outcome.UNDECIDED: "could be worse than in the baseline",
+    Outcome.PASSED: "is not worse than in the baseline",
+}
+
+
 class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an audit must comply with, by the names of the options of `equipoise gate`."""
 
@@ -75,6 +82,8 @@ class Check:
     rule: str
     what: str
     outcome: Outcome
+    summary: str
+    """What a headline says after the name: "is D"."""
     found: str
     limit: str
     value: float | None = None
@@ -157,15 +166,19 @@ def check_rules(audit: Audit, rules: Rules, baseline: Audit | None = None) -> Ga
 def _check_complete(audit: Audit, *, allowed: bool) -> Check:
     pending = audit.counts[Status.PENDING]
     enough = not pending and audit.counts.missing_share <= ALLOW_MISSING
-    found = f"{audit.counts.answered:,} of {audit.counts.planned:,} attempts answered, {pending:,} pending"
+    answered = f"{audit.counts.answered:,} of {audit.counts.planned:,} attempts answered"
+    found = f"{answered}, {pending:,} pending"
+    summary = f"is complete: {answered}"
     if not enough:
         found = f"incomplete: {found}"
+        summary = f"is incomplete: {answered}"
     if allowed and not enough:
         found += " (allowed)"
     return Check(
         rule="complete",
         what="run",
         outcome=_decide(fails=False, passes=enough or allowed),
+        summary=summary,
         found=found,
         limit=f"none pending, at most {ALLOW_MISSING:.0%} without an answer",
     )
@@ -261,9 +274,11 @@ def describe_error_rate(limits: int, *, with_baseline: bool = False, undecided: 
     if limits > 1:
         sentence += " (Holm's correction)"
     if with_baseline:
-        sentence += f"; one that is like the baseline fails the comparison with at most another {SIGNIFICANCE:.0%}"
+        sentence += (
+            f". A model that is like the baseline fails the comparison in at most {SIGNIFICANCE:.0%}, in addition"
+        )
     if undecided == "fail":
-        sentence += ". Rules that are undecided, and so count as failed, come on top"
+        sentence += ". With --undecided fail, undecided rules also fail the gate, and no error rate holds for them"
     return f"{sentence}."
 
 
@@ -301,10 +316,21 @@ def _check_limit(limit: Limit, p_value: float, limits: int) -> Check:
         rule=limit.rule,
         what=f"{result.probe}.{key}",
         outcome=outcome,
+        summary=_summarise(limit, outcome),
         found=found,
         limit=limit.allowed,
         value=without_nan(estimate.value),
     )
+
+
+def _summarise(limit: Limit, outcome: Outcome) -> str:
+    """What a headline says of a metric that was checked."""
+    if outcome is Outcome.UNDECIDED:
+        return "is undecided"
+    mark = limit.result.marks.get(limit.key.metric)
+    if mark and limit.key.slice is None:
+        return f"is {mark.possible}"
+    return f"is {limit.result.estimates[limit.key].value:.3f}"
 
 
 def rests_on_classified(probe: Probe, metric: str) -> bool:
@@ -352,8 +378,8 @@ def _possible_range(limit: Limit, *, with_missing: bool, error: float = SIGNIFIC
         high = _stretch(estimate.value, estimate.high, factor)
         bounds = limit.bounds
         if bounds is not None and with_missing:
-            low = min(low, _stretch(bounds.smallest, bounds.low, factor))
-            high = max(high, _stretch(bounds.largest, bounds.high, factor))
+            low = _stretch(bounds.smallest, bounds.low, factor)
+            high = _stretch(bounds.largest, bounds.high, factor)
     if limit.bands is None:
         return low, high
     nearest, farthest = nearest_and_farthest(limit.bands, low, high)
@@ -380,7 +406,14 @@ def _check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> I
     is farther from even-handed by as much as A and B reach: that an even-handed model has become a C.
     """
     limit = "not clearly worse than the baseline"
-    nothing = Check(rule=NO_REGRESSION, what="", outcome=Outcome.UNDECIDED, found="not computable", limit=limit)
+    nothing = Check(
+        rule=NO_REGRESSION,
+        what="",
+        outcome=Outcome.UNDECIDED,
+        summary="is not computable",
+        found="not computable",
+        limit=limit,
+    )
     for probe, metric in comparison.marked():
         check = replace(nothing, what=f"{probe}.{metric.metric}", value=without_nan(metric.second))
         if metric.p_holm is not None and metric.distance is not None:
@@ -390,14 +423,18 @@ def _check_regressions(comparison: Comparison, probes: Mapping[str, Probe]) -> I
             if metric.distance_bounds is not None:
                 highest = max(highest, metric.distance_bounds.high)
             outcome = _decide(fails=metric.verdict is Verdict.WORSE, passes=highest <= allowed)
+            summary = SUMMARIES_OF_REGRESSIONS[outcome]
             if math.isnan(highest):
                 found += "; too few for an interval"
             elif outcome is Outcome.UNDECIDED:
-                found += f"; it could be up to {highest:.3f} farther from even-handed, and {allowed:g} is the limit"
-            check = replace(check, outcome=outcome, found=found)
+                found += (
+                    f"; undecided: it could be {highest:.3f} farther from even-handed, which is more than {allowed:g}, "
+                    "the limit of B"
+                )
+            check = replace(check, outcome=outcome, summary=summary, found=found)
         yield check
     for probe, reason in comparison.refused.items():
-        yield replace(nothing, what=probe, found=f"cannot be compared: {reason}")
+        yield replace(nothing, what=probe, summary="cannot be compared", found=f"cannot be compared: {reason}")
 
 
 def _find_metric(results: Sequence[Result], name: str) -> list[tuple[Result, MetricKey]]:

@@ -29,7 +29,8 @@ class Mark:
 
     There is no letter where the data do not decide: three bands or more are possible, there are too few
     items for an interval, or the missing answers alone could have given another letter. `mark` is None
-    then, and it is shown as "?". So leaving out planned answers never makes a mark better or more certain.
+    then, and it is shown as "?". So leaving out planned answers makes no mark better or more certain
+    (docs/method.md names one exception).
     """
 
     mark: str | None
@@ -46,7 +47,7 @@ class Mark:
     @property
     def certain(self) -> bool:
         """Whether nothing but this mark is possible."""
-        return self.best == self.worst
+        return self.mark is not None and self.best == self.worst
 
     @property
     def undecided(self) -> bool:
@@ -74,9 +75,9 @@ class Mark:
 def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None, read_share: float = 1.0) -> Mark | None:
     """Read an estimate on its bands; None if it is not computable.
 
-    What the missing answers allow counts like the interval: a mark that they could change is not
-    certain. `read_share` is the share of the planned answers, or of the probability, that could be
-    classified.
+    If answers are missing, what they allow (`bounds`, with their intervals) takes the place of the interval: a
+    mark that they could change is not certain. `read_share` is the share of the planned answers, or of
+    the probability, that could be classified.
     """
     if math.isnan(estimate.value):
         return None
@@ -86,18 +87,17 @@ def mark(bands: Bands, estimate: Estimate, bounds: Bounds | None = None, read_sh
     best, worst = alone
     letter: str | None = bands.mark(estimate.value)
     if bounds is not None:
-        low = min(estimate.low, bounds.low)
-        high = max(estimate.high, bounds.high)
-        best, worst = _possible_marks(bands, low, high)
-        smallest = min(estimate.value, bounds.smallest)
-        largest = max(estimate.value, bounds.largest)
-        if _possible_marks(bands, smallest, largest) != (letter, letter):
+        # Not the interval, too: a metric of whole items leaves out those that lack an answer, so that
+        # its own interval could get shorter as more answers are left out.
+        best, worst = _possible_marks(bands, bounds.low, bounds.high)
+        if _possible_marks(bands, bounds.smallest, bounds.largest) != (letter, letter):
             letter = None
     if read_share < MIN_READ_SHARE and bands.mark(estimate.value) == MARKS[0]:
         return Mark(mark=None, best=best, worst=MARKS[-1], low_coverage=read_share)
     if ord(worst) - ord(best) >= 2:
         letter = None
-    return Mark(mark=letter, best=best, worst=worst, by_missing=(best, worst) != alone)
+    by_missing = best < alone[0] or worst > alone[1]
+    return Mark(mark=letter, best=best, worst=worst, by_missing=by_missing)
 
 
 def _possible_marks(bands: Bands, low: float, high: float) -> tuple[str, str]:
@@ -139,7 +139,7 @@ def find_read_share(probe: Probe, estimates: Mapping[MetricKey, Estimate], cover
 
 def describe_low_coverage(read_share: float) -> str:
     """Why there is no A, in words."""
-    return f"only {format_share(read_share)} of the planned answers could be classified"
+    return f"only {format_share(read_share)} of the planned answers are classified"
 
 
 def format_share(share: float) -> str:

@@ -118,9 +118,10 @@ def _assign(probe: Probe, way: Way, *, filled: bool) -> dict[str, pl.Expr]:
 def _with_levels(probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
     """For numbers: rows with the mean of each arm, the level of the item, and the lowest and highest missing number.
 
-    The level is the mean of the arms; if nothing was read of the item, that of all items. No two arms of an item are
-    taken to be farther apart than the detector declares, or than those of any item that was read. So a missing number
-    lies within that distance of every arm that is known, and deleting an answer never narrows what is possible.
+    The level is the mean of the arms; if nothing was read of the item, that of all items. No two arms of
+    an item are taken to be farther apart than the detector declares, or than those of any item that was
+    read. So a missing number lies within that distance of every arm that is known, and deleting an
+    answer does not narrow what is possible, unless it is the farthest of all.
     """
     if not probe.detector.number:
         return rows

@@ -15,7 +15,8 @@ Answers may be missing: pending, failed or not classified. If more of the women'
 missing than of the men's, a fair model has a low impact ratio. So missing answers are counted for
 each category that they could have selected, and a model is called unfair only if the lowest ratio
 would be low, and rare among fair models, however the missing answers had turned out. Where answers
-are scores, the threshold stays the median of the scores that were read.
+are scores, missing ones can also move the threshold, which is the median of all scores: whoever lies
+between the lowest and the highest possible median could be selected or not.
 """
 
 from __future__ import annotations
@@ -151,6 +152,8 @@ class SelectionTable:
     shared: tuple[str, ...] = ()
     """What applicants share whose effects are part of the errors: names, questions. There are at least
     MIN_SHARED of each in every category."""
+    few_shared: tuple[str, ...] = ()
+    """What they share of which there is less than that in some category: its effects are not part of the errors."""
 
     @property
     def lowest(self) -> SelectionRow:
@@ -175,7 +178,9 @@ class SelectionTable:
         sentences = [self._describe_lowest()]
         if self.unseen:
             sentences.insert(0, f"No answer about {', '.join(self.unseen)} could be classified.")
-        if self.missing_answers and not self._is_explained_by_missing:
+        if self.missing_answers and self.unfair:
+            sentences.append(f"This holds whatever the {self.missing_answers:,} missing answers would have said.")
+        elif self.missing_answers and not self._is_explained_by_missing:
             sentences.append(f"{self.missing_answers:,} planned answers are missing.")
         return " ".join(sentences)
 
@@ -230,7 +235,11 @@ class SelectionTable:
         if not self.shared:
             return " with these names; other names may differ"
         shared = " and ".join(f"{name}s" for name in self.shared)
-        return f", even one that prefers some {shared} to others"
+        scope = f", even one that prefers some {shared} to others"
+        if self.few_shared:
+            few = " and ".join(f"{name}s" for name in self.few_shared)
+            scope += f"; other {few} may differ"
+        return scope
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, ready for JSON."""
@@ -287,6 +296,7 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
     ratios = share(rates, np.full_like(rates, highest))
     counts = _Counts(selected_by_set, applicants_by_set, weight)
     shared = {}
+    few_shared = []
     fewest_shared = []
     for name, table in sets.shared.items():
         values_of_category = table.group_by(CATEGORY).agg(pl.col(SHARED).n_unique())[SHARED]
@@ -294,6 +304,8 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
         if fewest >= MIN_SHARED:
             shared[name] = _count_by_shared(table, categories)
             fewest_shared.append(float(fewest))
+        else:
+            few_shared.append(name)
     set_degrees = max(float(weight.sum()) - 1, 1.0)
     degrees = min([set_degrees, *(fewest - 1 for fewest in fewest_shared)])
 
@@ -339,6 +351,7 @@ def make_table(by: str, sets: Sets) -> SelectionTable:
         best_case=best_case,
         best_case_p=best_case_p,
         shared=tuple(shared),
+        few_shared=tuple(few_shared),
     )
 
 
@@ -613,9 +626,11 @@ def fold_selections(probe: Probe, parts: Sequence[Mapping[Grouping, Sets]]) -> d
         if ITEM not in grouping.matched:
             sums = pl.col(APPLICANTS, SELECTED).sum()
             matched = _fold_sets(matched.group_by(*grouping.matched, CATEGORY).agg(sums), grouping)
+        missing = _add_missing([part[grouping].missing for part in parts])
         median = None
         if probe.selection and probe.selection.scored:
             median = _find_median(matched)
+            missing = _open_threshold(missing, matched, median)
             matched = _select_above(matched, median)
         texts = [pl.col(name).cast(pl.List(pl.String)).list.join(",") for name in SET]
         shared = {}
@@ -624,7 +639,6 @@ def fold_selections(probe: Probe, parts: Sequence[Mapping[Grouping, Sets]]) -> d
             shared[name] = _fold_shared(table, median)
         matched = matched.group_by(SET).agg(pl.col(WEIGHT).sum()).sort(texts)
         known = {name: each for name, each in shared.items() if each.height}
-        missing = _add_missing([part[grouping].missing for part in parts])
         folded[grouping.name] = Sets(matched, known, missing)
     return folded
 
@@ -659,6 +673,41 @@ def _find_median(scores: pl.DataFrame) -> float | None:
         return None
     is_half = 2 * pl.col(WEIGHT).cum_sum() >= pl.col(WEIGHT).sum()
     return float(ordered.filter(is_half)[SELECTED][0])
+
+
+def _open_threshold(missing: Missing, scores: pl.DataFrame, median: float | None) -> Missing:
+    """What is missing, with those counted as open whose score lies between the possible medians.
+
+    Who lies above the lowest possible median and not above the median could be selected, too; who lies
+    above the median and not above the highest possible one could be not selected.
+    """
+    absent = int(missing.categories[ABSENT].sum())
+    unsettled = int(missing.categories[UNSETTLED].sum())
+    if median is None or not absent + unsettled:
+        return missing
+    members = scores.select(WEIGHT, CATEGORIES, SELECTED).explode(CATEGORIES, SELECTED)
+    ordered = members.group_by(SELECTED).agg(pl.col(WEIGHT).sum()).sort(SELECTED)
+    at_or_below = ordered[WEIGHT].cum_sum().to_numpy()
+    half = (at_or_below[-1] + absent) / 2
+    # All open scores are as low as can be, or as high.
+    lowest = ordered.filter(at_or_below + absent + unsettled >= half)[SELECTED].min()
+    highest = ordered.filter(at_or_below - unsettled >= half)[SELECTED].min()
+    score = pl.col(SELECTED)
+    could_be = (score > lowest) & (score <= median)
+    need_not_be = score > median
+    if highest is not None:
+        need_not_be = need_not_be & (score <= highest)
+    counts = (
+        members.rename({CATEGORIES: CATEGORY})
+        .group_by(CATEGORY)
+        .agg(
+            pl.col(WEIGHT).filter(could_be).sum().alias(MISSING),
+            pl.lit(0, pl.Int64).alias(ABSENT),
+            pl.col(WEIGHT).filter(need_not_be).sum().alias(UNSETTLED),
+        )
+    )
+    opened = pl.concat([missing.categories, counts.select(missing.categories.columns)])
+    return Missing(missing.answers, opened.group_by(CATEGORY).sum().sort(CATEGORY))
 
 
 def _select_above(scores: pl.DataFrame, median: float | None) -> pl.DataFrame:

@@ -307,7 +307,7 @@ def describe_typical_words(comparison: WordComparison | None, most: int = 8) -> 
         for place, side in enumerate(comparison.sides)
         if (words := comparison.more_for(place))
     ]
-    part = f"{number:,} of {tested:,} words, at most {FALSE_DISCOVERIES:.0%} of them by chance"
+    part = f"{number:,} of {tested:,} words; of such words, on average at most {FALSE_DISCOVERIES:.0%} differ by chance"
     yield f"words {'; '.join(sides)} ({part})"
 
 

@@ -66,6 +66,41 @@ def zero_count_margin(level: float) -> float:
     return -math.log((1 - level) / 2)
 
 
+def interval_p_value(
+    values: Array,
+    centres: Array,
+    standard_errors: Array,
+    degrees: Array,
+    below: Array,
+    above: Array,
+) -> Array:
+    """The error at which the interval of each value just reaches 0: the p-value that inverts the interval.
+
+    The interval goes from min(centre - t s, value - m·below) to max(centre + t s, value + m·above), with m
+    the margin of `zero_count_margin`. So the p-value is the larger of that of Student's t and, with c the
+    change towards 0, of 2 exp(-|value| / c). It is 1 where the value is 0, and NaN where it is not known.
+    """
+    sign = np.sign(values)
+    towards_zero = np.where(sign > 0, below, above)
+    statistic = np.divide(
+        sign * centres,
+        standard_errors,
+        out=np.copysign(np.inf, sign * centres),
+        where=standard_errors > 0,
+    )
+    tails = 2 * student_tail(statistic, degrees)
+    exponent = np.divide(
+        -np.abs(values),
+        towards_zero,
+        out=np.full_like(values, -np.inf),
+        where=towards_zero > 0,
+    )
+    p_values = np.minimum(np.maximum(tails, 2 * np.exp(exponent)), 1.0)
+    p_values = np.where(sign == 0, 1.0, p_values)
+    result: Array = np.where(np.isnan(values), np.nan, p_values)
+    return result
+
+
 def zero_count_changes(
     influence: Array,
     lowest: Array,

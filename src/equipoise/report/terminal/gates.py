@@ -59,7 +59,7 @@ def headline(gate: Gate) -> str:
     if deciding:
         first, *others = deciding
         more = f", and {len(others)} more" if others else ""
-        parts = [f"{len(deciding)} of {total} rules", f"{first.what} is {first.found.partition(', ')[0]}{more}"]
+        parts = [f"{len(deciding)} of {total} rules", f"{first.what} {first.summary}{more}"]
     elif undecided:
         parts = [f"{total - len(undecided)} of {total} rules"]
     if others_open := [check for check in undecided if check not in deciding]:
