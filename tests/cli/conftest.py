@@ -13,7 +13,7 @@ from output_shapes import output_schema
 import equipoise
 from answering import answer
 from calling import Command
-from equipoise.runs.ask import asker
+from equipoise.runs.ask import decide
 from equipoise.schema import ID
 from serving.asking import KEY
 from simulating import simulated
@@ -53,7 +53,7 @@ def small(runs: dict[str, Path], tmp_path: Path) -> Path:
 def keyed(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command of a user who has a key of OpenAI; it asks again soon."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(asker, "FIRST_BACKOFF", 0.01)
+    monkeypatch.setattr(decide, "FIRST_BACKOFF", 0.01)
     return command
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from equipoise.models.programs import FunctionModel
 from equipoise.models.protocol import Refused, Reply, TransientFault
+from equipoise.runs.start import start
 from equipoise.schema import Status
 
 
@@ -198,3 +201,28 @@ def test_the_class_of_a_generator_is_the_name_of_the_model() -> None:
 
 def test_a_name_that_is_given_counts_more_than_that_of_the_function() -> None:
     assert FunctionModel(upper, name="mine").name == "mine"
+
+
+@pytest.mark.fault("E6")
+def test_a_plain_function_is_never_called_again_while_it_runs(tmp_path: Path) -> None:
+    """It cannot be interrupted: it is waited for, its answers count, and that is said once."""
+    running = 0
+    most_at_once = 0
+    calls = 0
+
+    def slow(prompt: str) -> str:
+        nonlocal running, most_at_once, calls
+        running += 1
+        calls += 1
+        most_at_once = max(most_at_once, running)
+        time.sleep(0.15)
+        running -= 1
+        return "She is a nurse."
+
+    events: list[object] = []
+    session = start(slow, probes="jobs_lum", sample=4, out=tmp_path / "run.equipoise", deadline=0.05)
+    run = session.ask(on_event=events.append)
+    assert run.counts[Status.OK] == 4
+    assert (calls, most_at_once) == (4, 1)
+    (note,) = [event for event in events if isinstance(event, str) and "interrupted" in event]
+    assert "takes longer than 0.05 s (--deadline)" in note

@@ -144,6 +144,14 @@ def test_a_date_to_come_back_is_read_by_the_clock_of_the_endpoint(month: str) ->
     assert retry_after(dates) == 40
 
 
+def test_the_reset_of_a_limit_that_was_not_reached_is_no_wait() -> None:
+    """Endpoints send these headers with every response, also with a server error."""
+    headers = {"x-ratelimit-reset-requests": "20m", "x-ratelimit-reset-tokens": "6m0s"}
+    assert retry_after(headers, is_rate_limit=False) is None
+    assert retry_after({**headers, "Retry-After": "3"}, is_rate_limit=False) == 3
+    assert retry_after(headers) == 360
+
+
 @pytest.mark.fault("E1")
 @pytest.mark.parametrize("scale", [1, 1000], ids=["seconds", "milliseconds"])
 def test_the_reset_of_a_rate_limit_may_be_a_point_in_time(scale: int) -> None:

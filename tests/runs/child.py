@@ -14,7 +14,7 @@ from pathlib import Path
 
 from equipoise.errors import EquipoiseError
 from equipoise.models.chat.model import make_chat_model
-from equipoise.runs.ask import asker, pump
+from equipoise.runs.ask import decide, pump
 from equipoise.runs.ask.limits import Budget
 from equipoise.runs.file import store
 from equipoise.runs.file.store import RunFile
@@ -47,7 +47,8 @@ def main() -> int:
     if options.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.largest_file, options.largest_file))
     store.RESERVE = options.reserve
-    pump.DRAIN_SECONDS, asker.FIRST_BACKOFF = options.drain, 0.01
+    pump.DRAIN_SECONDS = options.drain
+    decide.FIRST_BACKOFF = 0.01
     spec = RunSpec(concurrency=options.concurrency, deadline=options.deadline)
     model = make_chat_model("custom/m", base_url=options.url, key="sk-0123456789abcdef", environ={})
     try:

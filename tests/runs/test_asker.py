@@ -8,13 +8,12 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from random import Random
 
 import polars as pl
 import pytest
 
+from equipoise.errors import EndpointError
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
-from equipoise.runs.ask import asker
 from equipoise.runs.ask.asker import is_same_model
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, Status
@@ -135,17 +134,46 @@ def test_progress_says_for_how_long_nothing_is_sent_and_why(path: Path) -> None:
 
 
 @pytest.mark.fault("E2")
-@pytest.mark.parametrize("seed", [0, 11, 13, 15, 16, 20])
-def test_an_endless_rate_limit_ends_as_http_error_at_the_deadline(
-    path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    """However long the random pauses between its requests happen to be."""
-    monkeypatch.setattr(asker, "Random", lambda _: Random(seed))
-    model = Fake(lambda prompt, nth: RATE_LIMIT if "Prompt 0 " in prompt else ok(prompt), delay=10.0)
-    outcome = run_pump(path, model, 1)
-    assert outcome.states == {Status.HTTP_ERROR: 1}
-    assert model.requests > 4, "bounded by time, not by tries"
-    assert outcome.progress[-1].elapsed <= 300
+@pytest.mark.parametrize(("lasts", "deadline"), [(30.0, 20.0), (300.0, 300.0), (500.0, 20.0)])
+@pytest.mark.parametrize("since", [0.0, 40.0], ids=["from the start", "later"])
+def test_a_rate_limit_uses_up_no_attempt(path: Path, lasts: float, deadline: float, since: float) -> None:
+    """Neither their requests nor their time: everything is answered when it is over."""
+
+    def script(prompt: str, nth: int) -> Reply | Exception:
+        return RATE_LIMIT if since <= model.times[-1] < since + lasts else ok(prompt)
+
+    model = Fake(script, delay=5.0)
+    outcome = run_pump(path, model, 60, deadline=deadline)
+    assert outcome.error is None
+    assert outcome.states == {Status.OK: 60}
+    during = [time for time in model.times if since + 60 < time < since + lasts]
+    assert len(during) <= (lasts - 60) / 15 + 4, "hardly anything is sent"
+
+
+@pytest.mark.fault("E2")
+def test_a_slow_answer_that_is_a_rate_limit_uses_up_no_attempt(path: Path) -> None:
+    """After 15 of 20 seconds, again and again."""
+    model = Fake(in_turn(*[RATE_LIMIT] * 5, ok), delay=15.0)
+    outcome = run_pump(path, model, 1, deadline=20.0)
+    assert outcome.states == {Status.OK: 1}
+
+
+@pytest.mark.fault("E2")
+@pytest.mark.parametrize("patience", [60.0, 600.0])
+def test_a_rate_limit_without_end_stops_the_run_and_leaves_the_rest_pending(path: Path, patience: float) -> None:
+    model = Fake(lambda prompt, nth: RATE_LIMIT if model.requests > 20 else ok(prompt))
+    outcome = run_pump(path, model, 100, patience=patience)
+    assert isinstance(outcome.error, EndpointError)
+    assert outcome.states.keys() == {Status.OK, Status.PENDING}
+    assert outcome.states[Status.OK] >= 20 - 4, "what was under way was refused, too"
+    assert max(model.at_once[-5:]) == 1
+    words = "fake has refused all requests for 1"
+    assert words in str(outcome.error)
+    assert "rate limit (a rate_limit fault)" in str(outcome.error)
+    assert patience <= outcome.progress[-1].elapsed <= patience + 45
+    reasons = {event.wait_reason for event in outcome.progress if event.wait > 5}
+    assert all(reason.startswith("rate limit: all requests refused for ") for reason in reasons)
+    assert reasons
 
 
 @pytest.mark.fault("E2")

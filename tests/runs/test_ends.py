@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.errors import BudgetReached, EndpointError, EquipoiseError
 from equipoise.models.protocol import Refused, Reply
-from equipoise.runs.ask.asker import FIRST_BACKOFF, LONGEST_BACKOFF
+from equipoise.runs.ask.decide import FIRST_BACKOFF, LONGEST_BACKOFF
 from equipoise.schema import Status
 from runs.fakes import Fake, answering, ok, refusing, transient
 from runs.pumping import Outcome, assert_fatal, run_pump
@@ -38,11 +38,11 @@ FATAL: list[tuple[str, pytest.MarkDecorator, Callable[[], Fake], str, int | None
         "a wait of hours",
         pytest.mark.fault("E1"),
         WAIT_OF_HOURS,
-        "makes the run wait 5 h, and a run waits 10 min",
+        "asked for a pause of 5 h; the maximum is 10 min (--patience)",
         1,
     ),
-    ("endless waits", pytest.mark.fault("E1"), ENDLESS_WAITS, "makes the run wait 10 min", None),
-    ("waits of zero", pytest.mark.fault("E28"), WAITS_OF_ZERO, "makes the run wait 10 min", None),
+    ("endless waits", pytest.mark.fault("E1"), ENDLESS_WAITS, "fake has refused all requests for 10 min", None),
+    ("waits of zero", pytest.mark.fault("E28"), WAITS_OF_ZERO, "fake has refused all requests for 10 min", None),
     (
         "no money left",
         pytest.mark.fault("E3"),
@@ -76,7 +76,7 @@ FATAL: list[tuple[str, pytest.MarkDecorator, Callable[[], Fake], str, int | None
         "only server errors",
         pytest.mark.fault("E26"),
         always(SERVER),
-        "fake has not answered for 5 min",
+        "fake has not answered for 10 min",
         None,
     ),
 ]
@@ -142,7 +142,13 @@ def test_the_same_4xx_twenty_times_ends_the_run(path: Path) -> None:
     details = itertools.cycle(["HTTP 422: no (id 1)", "HTTP 422: no (id 2)"])
     model = Fake(lambda prompt, nth: transient("client", detail=next(details)))
     outcome = run_pump(path, model, 100)
-    assert_fatal(outcome, EndpointError, 4, "20 times in a row with the same error: HTTP 422", path)
+    assert_fatal(
+        outcome,
+        EndpointError,
+        4,
+        "fake has given 20 errors in a row of the same kind, and no answer between them: HTTP 422",
+        path,
+    )
     assert model.requests <= 20 + 4
 
 
@@ -232,3 +238,66 @@ def test_a_token_budget_without_token_counts_is_noted(path: Path) -> None:
         == outcome.stored_notes
         == ["The endpoint does not count tokens, so limits on tokens and cost have no effect."]
     )
+
+
+# Nothing but one kind of failure
+
+MALFORMED = transient("malformed", Status.MALFORMED, detail="HTTP 200: not JSON", raw=b"<p>Under <b>maintenance</b>")
+
+
+@pytest.mark.fault("E9", "E19")
+def test_nothing_but_malformed_responses_end_the_run_with_their_first_words(path: Path) -> None:
+    """And not after three paid requests for each of 200 prompts."""
+    model = Fake(lambda prompt, nth: MALFORMED)
+    outcome = run_pump(path, model, 200)
+    words = "fake has given 20 responses in a row that cannot be read, and no answer between them: HTTP 200: not JSON"
+    assert_fatal(outcome, EndpointError, 4, words, path)
+    assert "It begins with: Under maintenance" in str(outcome.error)
+    assert model.requests <= 20 + 4
+    assert outcome.states[Status.PENDING] >= 190
+
+
+FINAL_FAILURES = [
+    pytest.param(
+        Reply(status=Status.CONTEXT_LENGTH, detail="HTTP 400: too long"),
+        "20 prompts in a row that are too long for the model, and no answer between them: HTTP 400: too long",
+        id="too long",
+        marks=pytest.mark.fault("E18"),
+    ),
+    pytest.param(
+        Reply(status=Status.MALFORMED, detail="exit code 1: no such file"),
+        "20 failures in a row, and no answer between them: exit code 1: no such file",
+        id="a program that fails",
+        marks=pytest.mark.fault("E19"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("reply", "words"), FINAL_FAILURES)
+def test_twenty_final_failures_of_a_kind_without_an_answer_end_the_run(path: Path, reply: Reply, words: str) -> None:
+    model = Fake(lambda prompt, nth: reply)
+    outcome = run_pump(path, model, 200)
+    assert_fatal(outcome, EndpointError, 4, words, path)
+    assert model.requests <= 20 + 4
+
+
+@pytest.mark.fault("E19")
+@pytest.mark.parametrize("answer", [ok("p"), Reply(status=Status.EMPTY), Reply(status=Status.FILTERED)])
+def test_an_answer_between_them_lets_a_run_go_on(path: Path, answer: Reply) -> None:
+    """Also one without text: it shows that the endpoint reads the prompts."""
+
+    def script(prompt: str, nth: int) -> Reply:
+        return answer if model.requests % 19 == 0 else Reply(status=Status.CONTEXT_LENGTH, detail="too long")
+
+    model = Fake(script)
+    outcome = run_pump(path, model, 100, concurrency=1)
+    assert outcome.error is None
+    assert outcome.states[Status.CONTEXT_LENGTH] == 95
+
+
+@pytest.mark.fault("E11", "E12", "E14")
+@pytest.mark.parametrize("status", [Status.EMPTY, Status.FILTERED, Status.TOO_LARGE])
+def test_answers_without_text_never_end_a_run(path: Path, status: Status) -> None:
+    outcome = run_pump(path, Fake(lambda prompt, nth: Reply(status=status, detail="why")), 100)
+    assert outcome.error is None
+    assert outcome.states == {status: 100}

@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from equipoise.errors import EndpointError
 from equipoise.models.chat.model import make_chat_model
-from equipoise.runs.ask import asker
+from equipoise.runs.ask import decide
 from equipoise.runs.ask.limits import Budget
 from equipoise.runs.ask.pump import Pump
 from equipoise.runs.file.reader import RunReader
@@ -20,7 +21,7 @@ from equipoise.runs.spec import RunSpec
 from equipoise.schema import Status
 from runs.fakes import create, plan
 from runs.killable import LONGEST_WAIT, HeldAnswers, start, wait_until
-from serving.faults import Fault
+from serving.faults import Exchange, Fault
 from serving.faulty import Behaviour, FaultyServer, sealed
 
 
@@ -32,13 +33,15 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of milliseconds instead of seconds."""
-    monkeypatch.setattr(asker, "FIRST_BACKOFF", 0.005)
-    monkeypatch.setattr(asker, "LONGEST_BACKOFF", 0.02)
+    monkeypatch.setattr(decide, "FIRST_BACKOFF", 0.005)
+    monkeypatch.setattr(decide, "LONGEST_BACKOFF", 0.02)
 
 
-def ask(path: Path, server: FaultyServer, size: int, deadline: float = 60.0) -> dict[Status, int]:
+def ask(
+    path: Path, server: FaultyServer, size: int, deadline: float = 60.0, patience: float = 60.0
+) -> dict[Status, int]:
     """Ask the server for what is pending; return how many attempts are in each state then."""
-    spec = RunSpec(concurrency=4, deadline=deadline)
+    spec = RunSpec(concurrency=4, deadline=deadline, patience=patience)
     model = make_chat_model("custom/m", base_url=server.url, environ={}, deadline=deadline)
     with RunFile.open(path) if path.exists() else create(path, plan(size=size)) as file:
         try:
@@ -76,12 +79,11 @@ def test_an_outage_of_a_server_makes_no_attempt_fail(
 @pytest.mark.fault("E26")
 @pytest.mark.parametrize(("fault", "deadline"), [(Fault.SERVER_500, 60.0), (Fault.SILENT, 1.5)])
 def test_an_outage_of_a_server_that_lasts_ends_the_run_and_leaves_the_attempts_pending(
-    path: Path, monkeypatch: pytest.MonkeyPatch, fault: Fault, deadline: float
+    path: Path, fault: Fault, deadline: float
 ) -> None:
-    monkeypatch.setattr(asker, "OUTAGE_PATIENCE", 0.4)
     with FaultyServer(down(fault, range(20, 10_000))) as server:
         with pytest.raises(EndpointError, match="has not answered for") as caught:
-            ask(path, server, 100, deadline)
+            ask(path, server, 100, deadline, patience=0.4)
         assert caught.value.exit_code == 4
     with RunReader.open(path) as run:
         counts = run.counts()
@@ -119,3 +121,15 @@ def test_a_process_that_was_stopped_beyond_the_deadline_asks_again(path: Path) -
     assert child.returncode == 0, err
     with RunReader.open(path) as run:
         assert run.counts()[Status.OK] == 60
+
+
+async def fail_with_resets(exchange: Exchange) -> web.StreamResponse:
+    """A server error that says, as every response does, when the limits will be reset."""
+    headers = {"x-ratelimit-reset-requests": "20m0s", "x-ratelimit-reset-tokens": "6m0s"}
+    return web.json_response(exchange.error("Oops", "api_error"), status=500, headers=headers)
+
+
+@pytest.mark.fault("E4")
+def test_a_server_error_that_says_when_limits_are_reset_holds_nobody(path: Path) -> None:
+    with FaultyServer(lambda prompt, nth: sealed(prompt) if nth > 1 else fail_with_resets) as server:
+        assert ask(path, server, 30) == {Status.OK: 30}

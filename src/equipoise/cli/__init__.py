@@ -45,7 +45,7 @@ OPTIONS = {
     "More: where": "--base-url --key-variable --key-command --header --trust-config --allow-insecure "
     "--allow-secret-url",
     "More: how the model answers": "--temperature --top-p --max-tokens --model-seed --system --extra",
-    "More: pace": "--concurrency --deadline --tries --rpm",
+    "More: pace": "--concurrency --deadline --patience --tries --rpm",
     "More: limits": "--allow-missing --max-requests --max-tokens-total --price",
     "More: a judge": "--judge --judge-base-url --judge-key-variable --judge-price --judge-anyway --no-judge",
 }

@@ -210,11 +210,19 @@ def _find_message(error: Mapping[str, Any]) -> str:
     return f"{error['param']}: {message}" if isinstance(error.get("param"), str) else message
 
 
-def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
-    """Seconds to wait (finite, perhaps 0), from the headers or else from the error message; None when neither says."""
+def retry_after(headers: Mapping[str, str], message: str = "", *, is_rate_limit: bool = True) -> float | None:
+    """Seconds to wait (finite, perhaps 0), from the headers or else from the error message; None when neither says.
+
+    Endpoints send the times at which their limits are reset with every response, so these times mean something
+    only where a limit was reached.
+    """
     now = _parse_date(headers.get("Date", "")) or time.time()
     said = _WAIT_IN_MESSAGE.search(message)
-    resets = [_parse_wait(text, now) for name, text in headers.items() if name.lower().startswith("x-ratelimit-reset")]
+    resets = []
+    if is_rate_limit:
+        resets = [
+            _parse_wait(text, now) for name, text in headers.items() if name.lower().startswith("x-ratelimit-reset")
+        ]
     waits = (
         _parse_wait(f"{headers.get('retry-after-ms', '')}ms", now),
         _parse_wait(headers.get("Retry-After", ""), now),

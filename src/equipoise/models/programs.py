@@ -101,6 +101,8 @@ class FunctionModel(Model):
         function = _Batches(given).answer if isinstance(given, Generator) else given
         self._function = function
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+        # A thread does not end when nobody waits for it: asked again, the function would run twice at once.
+        self.can_be_interrupted = self._is_async and not isinstance(given, Generator)
         if not self._is_async:
             self.concurrency = 1  # a plain function need not expect to be called again before it has returned
 

@@ -124,6 +124,8 @@ class Model(ABC):
 
     concurrency = CONCURRENCY
     """How many prompts are sent at a time, unless the user says otherwise."""
+    can_be_interrupted = True
+    """Whether a request ends when it is cancelled. A Python function that runs in a thread does not."""
     gives_probabilities = False
     """Whether `Asking.probabilities` can be asked of it, as far as is known before anything is sent."""
     continues_answers = False

@@ -30,7 +30,7 @@ MOST = 2**63 - 1
 """Neither run files nor requests hold larger numbers."""
 MOST_SHOWN = 60
 EMBEDDED, SIMULATED, GGUF, COMMAND = "embedded", "simulated/", "gguf:", "command:"
-PACE = ("concurrency", "deadline", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost")
+PACE = ("concurrency", "deadline", "patience", "tries", "rpm", "max_requests", "max_tokens_total", "max_cost")
 """The fields that say how fast, and how much at most, is asked."""
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -108,6 +108,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # Pace and budget
     concurrency: Annotated[Count, _meta("Requests at a time. Default: 16.", "N")] = None
     deadline: Annotated[Positive, _meta("Seconds an attempt may take in all. Default: 300.", "S")] = 300.0
+    patience: Annotated[
+        Positive, _meta("Seconds to wait for an endpoint that answers nothing (outage, rate limit). Default: 600.", "S")
+    ] = 600.0
     tries: Annotated[int, Meta(ge=1, le=MOST), _meta("Requests per attempt, if it fails. Default: 4.", "N")] = 4
     rpm: Annotated[Positive | None, _meta("Send at most N requests a minute, evenly.", "N")] = None
     max_requests: Annotated[Limit, _meta("Stop after N requests in this session.", "N")] = None

@@ -133,7 +133,7 @@ class Responses:
         if note := self._parameters.drop_rejected(error, sent):
             self._note_once(self._redactor.redact(note))
             return None
-        wait = retry_after(headers, error.message)
+        wait = retry_after(headers, error.message, is_rate_limit=error.status == 429)
         detail = f"HTTP {error.status}: {excerpt(error.message) or 'no message'}"
         if error.status == 407:
             return Refused(f"{PROXY_LOGIN_NEEDED} It says: {detail}")

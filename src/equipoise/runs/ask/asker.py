@@ -1,24 +1,14 @@
 """Asking for attempts until they end. This is the only place where an attempt is asked again.
 
-The first request of a session is sent alone. When an attempt has used up its requests by faults of a server or of the
-connection, and nothing else was answered meanwhile, a prompt that was answered before tests the endpoint: alone, with
-growing pauses, until it is answered or the run ends because that takes too long. If it fails even once, there was an
-outage, and what failed in it is asked again. If not, the attempt has failed by itself.
-
-What comes back decides about the attempt:
-
-    a reply                        it ends; if the token limit went into reasoning, it is asked with a larger one
-    rate_limit                     asked again, after the wait that the endpoint asks for or with growing pauses
-    server, connection, timeout    asked again a few times; then it ends, unless there is an outage
-    malformed                      asked again a few times
-    client                         it ends; the same error many times in a row ends the run
+`decide` says what to do when a request fails; its table is the state machine. A reply ends the attempt. If
+the token limit of a reply went into reasoning, the prompt is asked with a larger one. The first request of
+a session is sent alone, so what is wrong from the start costs one request.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,56 +18,40 @@ from equipoise.errors import EndpointError
 from equipoise.models.chat.providers import reasoning_option
 from equipoise.models.protocol import Model, Reply, TransientFault
 from equipoise.models.simulated import SimulatedModel
-from equipoise.runs.ask.events import FIRST_RAISED_LIMIT, LARGEST_LIMIT, describe_duration, retry_options
+from equipoise.runs.ask.decide import (
+    MAX_SAME_FAILURES,
+    OUTAGE_KINDS,
+    AttemptState,
+    Decision,
+    EndpointState,
+    GiveUp,
+    RetryAt,
+    RetryNow,
+    Rules,
+    StopRun,
+    TestEndpoint,
+    decide,
+    decide_test,
+    describe_same_failures,
+    name_failure,
+)
+from equipoise.runs.ask.events import FIRST_RAISED_LIMIT, LARGEST_LIMIT, retry_options
 from equipoise.runs.ask.limits import Budget, Throttle
 from equipoise.runs.file.values import Attempt, Pending
 from equipoise.runs.spec import RunSpec
 from equipoise.schema import LENGTH_REASONS, MEASURED, Status
 
-OUTAGE_KINDS = frozenset({"connection", "server", "timeout"})
-"""Kinds of faults by which an endpoint that is down shows itself."""
-OTHER_TRIES = {"malformed": 3, "rate_limit": math.inf}
-"""Requests per attempt, where that is not for the user to say."""
-CLIENT_FAULTS, SPENT_ON_REASONING = 20, 3
-"""So many times in a row, the same 4xx error or a largest limit that went into reasoning ends the run."""
-FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 30.0
-"""Seconds of the first pause before something is asked again, and of the longest; each is twice the one before."""
-LONGEST_WAIT = 600.0
-"""The run ends if the endpoint asks for a longer pause, or has only asked for pauses for this long."""
-START_PATIENCE, OUTAGE_PATIENCE = 3.0, 300.0
-"""How long an endpoint is tried that was never reached, so that something is misconfigured; and one that was."""
-STANDSTILL_SECONDS = 1.0
-"""A deadline that is noticed later than this: the process stood still (SIGSTOP)."""
+MAX_SPENT_ON_REASONING = 3
+"""This many times in a row, a largest limit that went into reasoning ends the run."""
 
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-@dataclass(slots=True)
-class _Course:
-    """How far the asking for one attempt is."""
-
-    time_left: float
-    """Seconds for further requests and the pauses between them."""
-    began: float = field(default_factory=_now)
-    """When it began, or began again."""
-    tries: int = 0
-    strikes: int = 0
-    """Requests that failed since it began, and not because the endpoint was down."""
-    first_failed: float = 0.0
-    """When the first of them was noticed."""
-    spent: list[Reply] = field(default_factory=list)
-    """Replies whose limit went into reasoning; they were paid for."""
-
-    def begin_again(self, time_left: float) -> None:
-        """Forget the failures."""
-        self.time_left, self.began, self.strikes = time_left, _now(), 0
-
-
 @dataclass(kw_only=True)
 class Asker:
-    """Asks for attempts. All attempts of a session share its throttle, the budget and repeated errors."""
+    """Asks for attempts. All attempts of a session share its throttle, its budget and what is known of the endpoint."""
 
     model: Model
     spec: RunSpec
@@ -95,92 +69,144 @@ class Asker:
     """Raises the token limit of the run, given what the first answer took; None: limits stay as they are."""
     raised_limit: int = 0
     """The limit that was raised in this session, for prompts that were read from the file before."""
-    reached: bool = False
-    """Whether anything ever came back."""
     testing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    tested_at: float = 0.0
-    """When the endpoint last failed a test, so that there was an outage."""
-    worked_at: float = field(default_factory=_now)
-    """When the last request was sent that the endpoint responded to."""
-    reply_at: float = field(default_factory=_now)
-    """When the last reply came."""
-    waits: int = 0
-    """Rate limits since then, those of requests that were under way together counted once."""
-    repeated: tuple[str, int] = ("", 0)
-    """What went wrong in the same way, and how many times in a row."""
     random: Random = field(default_factory=lambda: Random(0))
+
+    def __post_init__(self) -> None:
+        self.endpoint = EndpointState(name=self.model.name, responded_at=_now())
+        self.rules = Rules(tries=self.spec.tries, patience=self.spec.patience)
 
     async def ask(self, pending: Pending) -> Attempt | None:
         """Ask until the attempt ends; None if everything stops before. Raises errors that end the run."""
-        course = _Course(self.spec.deadline)
+        attempt = AttemptState(seconds_left=self.spec.deadline, outages=self.endpoint.outages)
         while await self.throttle.enter():
-            if course.began < self.tested_at:
-                course.begin_again(self.spec.deadline)
-            if (pending.asking.max_tokens or LARGEST_LIMIT) < self.raised_limit and not pending.asking.probabilities:
-                pending = _with_limit(pending, self.raised_limit)
-            sent, pause = _now(), 0.0
-            course.tries += 1
+            if attempt.outages < self.endpoint.outages:
+                attempt.begin_again(self.spec.deadline, self.endpoint.outages)
+            pending = self._with_raised_limit(pending)
+            attempt.requests += 1
+            sent = _now()
+            pause = 0.0
             try:
-                outcome = await self._request(pending, course.time_left)
+                outcome = await self._request(pending, attempt.seconds_left)
                 if isinstance(outcome, TransientFault):
-                    retry_after = await self._decide_retry(outcome, course, sent)
-                    if retry_after is None:
-                        return _end(pending, outcome.reply, course)
-                    pause = retry_after
+                    decision = await self._handle_fault(outcome, attempt, sent)
+                    if isinstance(decision, GiveUp):
+                        return _end(pending, outcome.reply, attempt)
+                    if isinstance(decision, RetryAt) and not decision.for_everybody:
+                        pause = decision.time - _now()
                 elif is_spent_on_reasoning(outcome) and self._can_raise(pending):
                     limit = max(FIRST_RAISED_LIMIT, 2 * (pending.asking.max_tokens or 0))
                     pending = _with_limit(pending, min(LARGEST_LIMIT, limit))
-                    course.spent.append(outcome)
-                    course.begin_again(self.spec.deadline)
+                    attempt.spent.append(outcome)
+                    attempt.begin_again(self.spec.deadline, self.endpoint.outages)
                 else:
                     if outcome.status in MEASURED:
-                        if self.answered is None and course.spent:
+                        if self.answered is None and attempt.spent:
                             await self._settle_limit(pending, outcome)
                         self.answered = pending
-                    self._count_response(sent)
-                    return _end(pending, outcome, course)
+                    self._note_response(sent)
+                    return _end(pending, outcome, attempt)
             finally:
                 self.throttle.leave()
             await self.throttle.sleep(pause)
         return None
 
-    async def _request(self, pending: Pending, time_left: float) -> Reply | TransientFault:
-        """Send one request, and count what comes back."""
-        model, asking, reply = self.model, pending.asking, None
+    async def _request(self, pending: Pending, seconds: float) -> Reply | TransientFault:
+        """Send one request, and note what comes back."""
+        model = self.model
+        reply = None
         self.budget.begin_request()
+        late = asyncio.get_running_loop().call_later(seconds, self._note_that_it_is_waited_for)
         try:
-            async with asyncio.timeout(time_left):
+            async with asyncio.timeout(seconds if self.model.can_be_interrupted else None):
                 if isinstance(model, SimulatedModel):
-                    reply = await model.answer_attempt(pending.probe, pending.prompt_id, pending.repetition, asking)
+                    reply = await model.answer_attempt(
+                        pending.probe, pending.prompt_id, pending.repetition, pending.asking
+                    )
                 else:
-                    reply = await model.answer(pending.text, pending.system, asking)
+                    reply = await model.answer(pending.text, pending.system, pending.asking)
         except TimeoutError:
             detail = f"no answer within {self.spec.deadline:g} s"
             fault = TransientFault(Reply(status=Status.TIMEOUT, detail=detail), kind="timeout")
         except TransientFault as caught:
             fault = caught
         finally:
+            late.cancel()
             self.budget.end_request(self.role, reply)
         if reply is None:
-            self.reached = self.reached or fault.kind != "connection"
+            self.endpoint.note_failure(_now())
+            if fault.kind != "connection":
+                self.endpoint.is_reached = True
             return fault
-        self.reply_at, self.waits = _now(), 0
+        self.endpoint.note_answer()
         self.throttle.speed_up()
         self._check_reply(pending, reply)
         return reply
 
-    def _check_reply(self, pending: Pending, reply: Reply) -> None:
-        """Note what is odd about a reply; end the run if reasoning takes all of the largest limit again and again."""
-        if not is_spent_on_reasoning(reply):
-            self.repeated = ("", 0)
-        elif not self._can_raise(pending) and self._count_repeated("reasoning") >= SPENT_ON_REASONING:
-            limit, less = pending.asking.max_tokens or 0, reasoning_option(self.model.name)
-            larger = f", or go on with a larger limit: add {retry_options([Status.EMPTY], limit)}"
-            raise EndpointError(
-                f"{self.model.name} has reached the token limit{f' of {limit:,}' if limit else ''} again and again "
-                f"before it wrote anything: its reasoning takes them all. Start a new run in which it reasons less, as "
-                f"by {less}{larger if self.role == 'model' else ''}."
+    def _note_that_it_is_waited_for(self) -> None:
+        """Say once that a call takes longer than it may and cannot be ended."""
+        if not self.model.can_be_interrupted:
+            self._note(
+                f"{self.model.name} takes longer than {self.spec.deadline:g} s (--deadline). A Python function "
+                "cannot be interrupted, so its answer is waited for."
             )
+
+    async def _handle_fault(self, fault: TransientFault, attempt: AttemptState, sent: float) -> Decision:
+        """Decide what to do about a request that failed, and do what concerns all attempts."""
+        if self.throttle.stopped.is_set():
+            return RetryNow()
+        now = _now()
+        attempt.note_failure(fault, now)
+        self._note_fault(fault, sent)
+        decision = decide(fault, attempt, self.endpoint, self.rules, sent=sent, now=now, random=self.random)
+        if isinstance(decision, TestEndpoint):
+            attempt.seconds_left -= now - sent
+            if await self._find_outage(fault, attempt, sent):
+                return RetryNow()
+            return GiveUp()
+        if isinstance(decision, StopRun):
+            raise EndpointError(decision.reason)
+        if isinstance(decision, RetryNow):
+            attempt.begin_again(self.spec.deadline, self.endpoint.outages)
+        if isinstance(decision, RetryAt):
+            if decision.for_everybody:
+                self.throttle.one_at_a_time = True
+                self.throttle.hold(decision.time - now, decision.reason)
+            elif fault.kind != "rate_limit":
+                attempt.seconds_left -= decision.time - sent
+        return decision
+
+    def _note_fault(self, fault: TransientFault, sent: float) -> None:
+        """Note what a fault says about the endpoint."""
+        endpoint = self.endpoint
+        if fault.kind in OUTAGE_KINDS:
+            return
+        if fault.kind == "rate_limit":
+            endpoint.note_response(sent)
+            if self.throttle.slow_down(sent):
+                endpoint.rate_limits += 1
+            return
+        self._note_response(sent)
+        failure = fault.kind
+        if fault.kind == "client":
+            failure = (fault.reply.detail or "").partition(":")[0]
+        endpoint.count_same(failure)
+
+    def _note_response(self, sent: float) -> None:
+        """Note that the endpoint worked when this request was sent, so that others may be sent beside each other."""
+        self.endpoint.note_response(sent)
+        self.throttle.allow_many()
+
+    def _check_reply(self, pending: Pending, reply: Reply) -> None:
+        """Note what is odd about a reply; end the run if nothing but one kind of failure comes back."""
+        failure = name_failure(reply)
+        if failure is not None:
+            if self.endpoint.count_same(failure) >= MAX_SAME_FAILURES:
+                raise EndpointError(describe_same_failures(self.endpoint, reply))
+        elif not is_spent_on_reasoning(reply):
+            self.endpoint.forget_same()
+        elif not self._can_raise(pending) and self.endpoint.count_same("reasoning") >= MAX_SPENT_ON_REASONING:
+            raise EndpointError(self._describe_spent_on_reasoning(pending))
         if self.budget.is_blind:
             self._note("The endpoint does not count tokens, so limits on tokens and cost have no effect.")
         if reply.served_model and self.wanted and not is_same_model(self.wanted, reply.served_model):
@@ -189,92 +215,57 @@ class Asker:
                 "The run file keeps the served name of each attempt."
             )
 
+    def _describe_spent_on_reasoning(self, pending: Pending) -> str:
+        limit = pending.asking.max_tokens or 0
+        of_limit = f" of {limit:,}" if limit else ""
+        larger = ""
+        if self.role == "model":
+            larger = f", or go on with a larger limit: add {retry_options([Status.EMPTY], limit)}"
+        return (
+            f"{self.model.name} has reached the token limit{of_limit} again and again "
+            f"before it wrote anything: its reasoning takes them all. Start a new run in which it reasons less, as "
+            f"by {reasoning_option(self.model.name)}{larger}."
+        )
+
     def _note(self, text: str) -> None:
         if text not in self.model.notes:
             self.model.notes.append(text)
 
-    def _count_repeated(self, problem: str) -> int:
-        """How many times in a row this went wrong."""
-        self.repeated = (problem, self.repeated[1] + 1 if problem == self.repeated[0] else 1)
-        return self.repeated[1]
-
-    def _count_response(self, sent: float) -> None:
-        """Note that the endpoint worked when this request was sent."""
-        self.reached = True
-        self.worked_at = max(self.worked_at, sent)
-        self.throttle.allow_many()
-
-    async def _decide_retry(self, fault: TransientFault, course: _Course, sent: float) -> float | None:
-        """How long to pause before the attempt is asked again; None if it ends with this fault."""
-        now, kind, detail = _now(), fault.kind, fault.reply.detail or ""
-        if self.throttle.stopped.is_set():
-            return 0.0
-        if kind not in OUTAGE_KINDS:
-            self._count_response(sent)
-        if kind == "client":
-            if self._count_repeated(detail.partition(":")[0]) >= CLIENT_FAULTS:
-                problem = f"has answered {CLIENT_FAULTS} times in a row with the same error: {detail}"
-                raise EndpointError(f"{self.model.name} {problem}.")
-            return None
-        if kind == "timeout" and now - sent > course.time_left + STANDSTILL_SECONDS:
-            course.begin_again(self.spec.deadline)
-            return 0.0
-        course.strikes += 1
-        course.first_failed = course.first_failed if course.strikes > 1 else now
-        if kind == "rate_limit" and self.throttle.slow_down(sent):
-            self.waits += 1
-        may_retry = course.strikes < OTHER_TRIES.get(kind, self.spec.tries) and self.reached
-        doublings = min(max(course.strikes, self.waits) - 1, 10)
-        pause = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0**doublings) * self.random.uniform(0.5, 1.0)
-        if may_retry and fault.retry_after is not None:
-            # Some endpoints ask for no wait at all, or for one in the past.
-            self._wait_as_asked(max(fault.retry_after, pause))
-            return 0.0
-        course.time_left -= now - sent + pause
-        # With less time than the pause before it, a request would only turn what is known into a timeout.
-        if may_retry and course.time_left >= pause:
-            return pause
-        was_down = kind in OUTAGE_KINDS and await self._find_outage(fault, course, sent)
-        return 0.0 if was_down else None
-
-    def _wait_as_asked(self, seconds: float) -> None:
-        longest = max(seconds, _now() - self.reply_at)
-        if longest > LONGEST_WAIT:
-            raise EndpointError(
-                f"{self.model.name} makes the run wait {describe_duration(longest)}, and a run waits "
-                f"{describe_duration(LONGEST_WAIT)} at most. Go on later."
-            )
-        self.throttle.hold(seconds, "rate limit")
-
-    async def _find_outage(self, fault: TransientFault, course: _Course, since: float) -> bool:
+    async def _find_outage(self, fault: TransientFault, attempt: AttemptState, since: float) -> bool:
         """Whether the endpoint was down since an attempt began that has failed. If so, it works again.
 
-        Who tests it keeps the place of the attempt, and there is no other: nothing else is sent meanwhile.
+        The test is sent in the place of this attempt, and there is only one place: nothing else is sent meanwhile.
         """
+        endpoint = self.endpoint
         async with self.testing:
-            was_down = not self.reached
-            while self.worked_at <= course.first_failed:
-                away = _now() - since
-                if was_down and away > (OUTAGE_PATIENCE if self.reached else START_PATIENCE):
-                    raise EndpointError(
-                        f"{self.model.name} has not answered for {describe_duration(away)}: {fault.reply.detail}. "
-                        "Check the address, the network and that the server runs."
-                    )
-                if fault.retry_after is not None:
-                    self._wait_as_asked(fault.retry_after)
-                pause = max(FIRST_BACKOFF, min(LONGEST_BACKOFF, away), fault.retry_after or 0.0)
+            was_down = not endpoint.is_reached
+            while endpoint.responded_at <= attempt.failing_since:
+                decision = decide_test(fault, endpoint, self.rules, since=since, now=_now(), was_down=was_down)
+                if isinstance(decision, StopRun):
+                    raise EndpointError(decision.reason)
+                pause = decision.time - _now()
                 self.throttle.one_at_a_time = True
-                self.throttle.hold(pause, "outage")
+                self.throttle.hold(pause, decision.reason)
                 await self.throttle.sleep(pause)
                 if self.throttle.stopped.is_set():
                     return True
                 sent = _now()
-                outcome = await self._request(self.answered or self.random.choice(self.others), self.spec.deadline)
+                tested = self.answered or self.random.choice(self.others)
+                outcome = await self._request(tested, self.spec.deadline)
                 if isinstance(outcome, TransientFault) and outcome.kind in OUTAGE_KINDS:
-                    fault, was_down, self.tested_at = outcome, True, _now()
+                    fault = outcome
+                    was_down = True
+                    endpoint.outages += 1
                 else:
-                    self._count_response(sent)
-        return was_down or course.began < self.tested_at
+                    self._note_response(sent)
+        return was_down or attempt.outages < endpoint.outages
+
+    def _with_raised_limit(self, pending: Pending) -> Pending:
+        """The prompt with the limit that was raised since it was read from the file."""
+        asking = pending.asking
+        if asking.probabilities or (asking.max_tokens or LARGEST_LIMIT) >= self.raised_limit:
+            return pending
+        return _with_limit(pending, self.raised_limit)
 
     def _can_raise(self, pending: Pending) -> bool:
         """Whether a prompt whose limit went into reasoning can be asked again with a larger one."""
@@ -287,7 +278,8 @@ class Asker:
         Later, only the prompts that need it are asked with more.
         """
         assert self.raise_limit is not None
-        self.raised_limit = limit = min(LARGEST_LIMIT, 2 * (pending.asking.max_tokens or 0))
+        limit = min(LARGEST_LIMIT, 2 * (pending.asking.max_tokens or 0))
+        self.raised_limit = limit
         await self.raise_limit(limit, reply.completion_tokens or limit)
         self._note(
             f"{self.model.name} reasons before it answers. Its answers may have up to {limit:,} tokens, reasoning "
@@ -296,12 +288,12 @@ class Asker:
         )
 
 
-def _end(pending: Pending, reply: Reply, course: _Course) -> Attempt:
+def _end(pending: Pending, reply: Reply, attempt: AttemptState) -> Attempt:
     """The attempt as it ended. The tokens of all its replies count."""
-    if course.spent:
-        replies = [*course.spent, reply]
-        prompt_tokens = sum(one.prompt_tokens or 0 for one in replies)
-        completion_tokens = sum(one.completion_tokens or 0 for one in replies)
+    if attempt.spent:
+        replies = [*attempt.spent, reply]
+        prompt_tokens = sum(each.prompt_tokens or 0 for each in replies)
+        completion_tokens = sum(each.completion_tokens or 0 for each in replies)
         reply = replace(reply, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
     return Attempt(
         probe=pending.probe,
@@ -309,7 +301,7 @@ def _end(pending: Pending, reply: Reply, course: _Course) -> Attempt:
         repetition=pending.repetition,
         text=pending.text,
         reply=reply,
-        tries=course.tries,
+        tries=attempt.requests,
     )
 
 
