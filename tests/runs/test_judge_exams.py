@@ -11,9 +11,10 @@ import pytest
 
 import equipoise
 from equipoise import Run
-from equipoise.errors import InputError
+from equipoise.errors import InputError, Interrupted
 from equipoise.probes import get_probe
 from equipoise.probes.labelled import set_exam
+from equipoise.runs import judging
 from equipoise.runs.ask.events import Event
 from equipoise.runs.file.reader import RunReader
 from equipoise.schema import VERDICT
@@ -111,6 +112,26 @@ def test_a_biased_and_a_broken_judge_are_refused(
         == "openai/judge"
     ), "another exam, of which the answers of the first are no part"
     assert (server.total, coverage(path)) == (2 * EXAM + OPEN, (OPEN, OPEN))
+
+
+@pytest.mark.fault("D21")
+def test_an_exam_that_was_interrupted_before_it_was_graded_is_graded_in_the_next_session(
+    path: Path, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All its answers are stored, so that nothing is pending."""
+    server.behaviour = lambda prompt, nth: sees_only_men(prompt)
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted("Stopped.", 130)
+
+    with monkeypatch.context() as patched, pytest.raises(Interrupted):
+        patched.setattr(judging, "grade_exams", interrupt)
+        judge_at(server, path)
+    assert server.total == EXAM
+    with pytest.raises(InputError, match="openai/judge failed its exam for hiring_an"):
+        equipoise.resume(path, judge_base_url=server.url).ask()
+    assert server.total == EXAM, "nothing is asked again, and no answer was judged"
+    assert Run.open(path).judging == {}
 
 
 @pytest.mark.fault("D21")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from msgspec import structs
 from equipoise.authoring import Probe
 from equipoise.errors import InputError, IntegrityError
 from equipoise.measuring.evaluate import can_be_judged
+from equipoise.probes.labelled import ExamResult
 from equipoise.runs.ask.events import OnEvent
 from equipoise.runs.ask.limits import Budget
 from equipoise.runs.ask.pump import Pump
@@ -33,26 +35,26 @@ class Judge:
     async def take_exam(
         self, file: RunFile, probes: Mapping[str, Probe], budget: Budget, on_event: OnEvent | None
     ) -> None:
-        """Ask the judge what of its exam it was not asked yet.
+        """Ask the judge what of its exam it was not asked yet, and grade it.
 
+        The exam is graded in every session: an earlier one may have been interrupted after the last question.
         InputError if it fails, unless the user wants it all the same. The run then has no judge, and can go on without
         one or with another.
         """
         exam = Exam(file, probes)
-        if not exam.counts()[Status.PENDING]:
-            return
-        await self._pump(exam, budget, on_event).run()
+        is_asked_now = exam.counts()[Status.PENDING] > 0
+        if is_asked_now:
+            await self._pump(exam, budget, on_event).run()
         results = grade_exams(file, judged_probes(file, probes))
-        for name, result in results.items():
-            verdict = f"failed, because {' and '.join(result.faults)}" if result.faults else "passed"
-            if on_event:
-                on_event(f"Exam of the judge for {name}: {verdict}. {result.describe()}.")
         failed = [name for name, result in results.items() if result.faults]
+        if on_event and (is_asked_now or (failed and not self.anyway)):
+            for name, result in results.items():
+                on_event(_describe_exam(name, result))
         if failed and not self.anyway:
             file.change(spec=file.spec.without_judge(), judge_settings=None)
             raise InputError(
                 f"The judge {self.reached.model.name} failed its exam for {', '.join(failed)}, and was asked about no "
-                f"answer. To go on without a judge: equipoise resume {file.path} · with another one: add --judge MODEL "
+                f"answer. To go on without a judge: equipoise resume {shlex.quote(str(file.path))} · with another one: add --judge MODEL "
                 "· to use this one all the same, and have every report say so: add --judge-anyway"
             )
 
@@ -64,6 +66,14 @@ class Judge:
         model, spec = self.reached.model, self.reached.public_spec
         spec = structs.replace(spec, concurrency=1 if model.concurrency == 1 else spec.concurrency)
         return Pump(file=file, model=model, spec=spec, budget=budget, on_event=on_event)
+
+
+def _describe_exam(name: str, result: ExamResult) -> str:
+    """How a judge did in the exam of a probe, in a line."""
+    verdict = "passed"
+    if result.faults:
+        verdict = f"failed, because {' and '.join(result.faults)}"
+    return f"Exam of the judge for {name}: {verdict}. {result.describe()}."
 
 
 def open_judge(
@@ -98,7 +108,7 @@ def take_judge(file: RunFile, spec: RunSpec, judge: Judge, access: Access) -> No
     elif differences := find_differences(old, new):
         raise IntegrityError(
             f"{file.path} has another judge, and verdicts of different judges are not mixed: {differences}\n"
-            f"To go on with that judge: equipoise resume {file.path}"
+            f"To go on with that judge: equipoise resume {shlex.quote(str(file.path))}"
         )
     if "function" not in reached.settings:
         approve(spec.judge_spec(), _access_of_judge(access))
