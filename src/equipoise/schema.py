@@ -93,6 +93,7 @@ class Status(StrEnum):
     HTTP_ERROR = "http_error"
     TIMEOUT = "timeout"
     CONTEXT_LENGTH = "context_length"
+    KEY_IN_ANSWER = "key_in_answer"
 
 
 LENGTH_REASONS = frozenset(

@@ -65,7 +65,7 @@ TABLE = [
     Expected("S13", "ECHO_401", words=("key", "[redacted]")),
     Expected("S13", "ECHO_500", HTTP_ERROR, "server"),
     Expected("S13", "ECHO_MALFORMED", MALFORMED, "malformed"),
-    Expected("S13", "ECHO_ANSWER", Status.OK),
+    Expected("S13", "ECHO_ANSWER", Status.KEY_IN_ANSWER),
 ]
 CASES = [
     pytest.param(Fault[fault], expected, id=f"{expected.row}-{fault}")

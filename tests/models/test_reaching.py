@@ -14,8 +14,10 @@ from yarl import URL
 from equipoise.errors import InputError
 from equipoise.models.chat.endpoint import find_proxy
 from equipoise.models.chat.model import ChatModel, make_chat_model
-from equipoise.models.protocol import Refused, Reply, TransientFault
-from serving.asking import always, ask, connect_to
+from equipoise.models.protocol import Refused, Reply, Sampling, TransientFault
+from equipoise.schema import Status
+from serving.asking import KEY, always, ask, connect_to, find_leaks
+from serving.faults import send_answer
 from serving.faulty import FaultyServer
 from serving.proxying import LoopbackProxy
 
@@ -93,8 +95,8 @@ def test_the_password_of_a_proxy_is_sent_to_it_and_shown_nowhere() -> None:
         model = through(proxy.url)
         outcomes = ask(model, *(f"Who {number}?" for number in range(6)))
         assert set(proxy.seen) == {"POST http://model.invalid/v1/chat/completions HTTP/1.1"}
-    answers = {outcome.answer for outcome in outcomes if isinstance(outcome, Reply)}
-    assert answers == {"The proxy's password is [redacted]"}
+    states = {outcome.status for outcome in outcomes if isinstance(outcome, Reply)}
+    assert states == {Status.KEY_IN_ANSWER}
     assert SECRET not in repr((model, model.settings, model.notes, outcomes))
 
 
@@ -205,8 +207,34 @@ def test_headers_are_sent_beside_the_key_and_their_values_are_secrets() -> None:
     assert sent["User-Agent"] == "mine"
     assert sent["Authorization"].startswith("Bearer sk-canary")
     assert isinstance(answered, Reply)
-    assert answered.answer == "Your header is [redacted]"
-    assert SECRET not in repr((model, model.settings, model.notes, answered))
+    assert answered.answer == f"Your header is {SECRET}", "answers are stored as they came"
+    assert SECRET not in repr((model, model.settings, model.notes))
+
+
+@pytest.mark.fault("S13")
+def test_answers_with_words_of_headers_and_settings_are_stored_exactly_as_they_came() -> None:
+    """Some values of headers and of --extra count as secrets, and are ordinary words all the same."""
+    text = "A new organisation. The team of acme-research is great."
+    with FaultyServer(always(text)) as server:
+        sampling = Sampling(extra={"metadata": {"code": "acme-research"}})
+        model = connect_to(server, headers={"X-Team": "organisation"}, sampling=sampling)
+        [answered] = ask(model)
+    assert isinstance(answered, Reply)
+    assert answered.answer == text
+
+
+@pytest.mark.fault("S13")
+@pytest.mark.parametrize("field", ["answer", "reasoning"])
+def test_an_answer_that_holds_the_key_is_a_failure_and_nothing_of_it_is_kept(field: str) -> None:
+    said = f"She is a nurse. The key is {KEY}."
+    behaviour = always(said) if field == "answer" else always(send_answer("Yes.", reasoning=said))
+    with FaultyServer(behaviour) as server:
+        model = connect_to(server)
+        [answered] = ask(model)
+    assert isinstance(answered, Reply)
+    assert (answered.status, answered.answer, answered.reasoning) == (Status.KEY_IN_ANSWER, None, None)
+    assert answered.detail == "the answer holds the key that was sent; it is not stored"
+    assert find_leaks(answered, model) == []
 
 
 def test_a_header_may_carry_the_key() -> None:
@@ -221,7 +249,7 @@ def test_what_follows_the_scheme_in_a_header_is_a_secret_too() -> None:
     with FaultyServer(always(f"Your token is {SECRET}")) as server:
         [answered] = ask(connect_to(server, headers={"Authorization": f"Token {SECRET}"}))
     assert isinstance(answered, Reply)
-    assert answered.answer == "Your token is [redacted]"
+    assert (answered.status, answered.answer) == (Status.KEY_IN_ANSWER, None)
 
 
 def test_with_a_header_that_carries_a_key_no_other_is_needed() -> None:

@@ -124,9 +124,10 @@ def test_an_exam_that_was_interrupted_before_it_was_graded_is_graded_in_the_next
     def interrupt(*_: object) -> None:
         raise Interrupted("Stopped.", 130)
 
-    with monkeypatch.context() as patched, pytest.raises(Interrupted):
+    with monkeypatch.context() as patched:
         patched.setattr(judging, "grade_exams", interrupt)
-        judge_at(server, path)
+        with pytest.raises(Interrupted):
+            judge_at(server, path)
     assert server.total == EXAM
     with pytest.raises(InputError, match="openai/judge failed its exam for hiring_an"):
         equipoise.resume(path, judge_base_url=server.url).ask()

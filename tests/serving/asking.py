@@ -47,7 +47,7 @@ def ask(model: ChatModel, *prompts: str, system: str | None = None) -> list[Outc
     return asyncio.run(ask_all())
 
 
-def always(answer: Fault | str) -> Behaviour:
+def always(answer: Fault | Responder | str) -> Behaviour:
     return lambda prompt, nth: answer
 
 

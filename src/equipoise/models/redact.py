@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import quote
 
 from equipoise.errors import InputError
@@ -16,6 +16,8 @@ MIN_SECRET = 8
 """A shorter key is a placeholder such as `none`; blotting it out would change answers."""
 RECOGNISED_PREFIX = 12
 """So many characters of a secret are enough to recognise it; the rest of its word is blotted out, too."""
+LONGEST_PASSWORD = 20
+"""A longer secret is a key, whose first characters are like no word."""
 MAX_EXCERPT = 200
 WORD = r"[\w\-.~+/=%\\]*"
 
@@ -38,24 +40,34 @@ TAG = re.compile(r"<[^<>]*>")
 
 
 class Redactor:
-    """Blots the secrets of one model out of what is stored and shown. A renewed key is one more of them.
+    """Blots the secrets of one model out of errors, notes and settings, and finds its keys in answers.
 
-    A secret is recognised by its first twelve characters: as it is, in a URL, in JSON, or in base64.
+    A secret is recognised by its first twelve characters: as it is, in a URL, in JSON, or in base64. Answers
+    are never changed: one that holds a key is not kept at all, and any other secret in it (the value of a
+    header, say) may well be an ordinary word.
     """
 
     def __init__(self, *secrets: str) -> None:
         self._starts: set[str] = set()
+        self._key_starts: set[str] = set()
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
         """Blot these out, too, from now on."""
         for secret in secrets:
-            if len(secret) >= MIN_SECRET:
-                in_json = json.dumps(secret)[1:-1]
-                in_base64 = base64.b64encode(secret.encode("utf-8", "surrogatepass")).decode().rstrip("=")
-                forms = [secret, quote(secret, safe="", errors="surrogatepass"), in_json, in_json.replace("/", "\\/")]
-                forms += [in_base64, in_base64.translate(str.maketrans("+/", "-_"))]
-                self._starts |= {form[:RECOGNISED_PREFIX] for form in forms}
+            self._starts |= {form[:RECOGNISED_PREFIX] for form in _list_forms(secret)}
+
+    def add_keys(self, *keys: str) -> None:
+        """Blot these out from now on, and find them in answers."""
+        self.add(*keys)
+        for key in keys:
+            # A short password is recognised as a whole: its beginning may be a word.
+            length = RECOGNISED_PREFIX if len(key) > LONGEST_PASSWORD else None
+            self._key_starts |= {form[:length] for form in _list_forms(key)}
+
+    def holds_key(self, text: str) -> bool:
+        """Whether a text holds one of the keys, in any of the forms in which they are recognised."""
+        return any(start in text for start in self._key_starts)
 
     def redact(self, text: str) -> str:
         """The text without secrets."""
@@ -74,12 +86,31 @@ class Redactor:
         if isinstance(value, list | tuple):
             return [self.redact_setting(name, inner) for inner in value]
         if is_secret(name, value):
-            self.add(value)
+            if looks_like_key(value):
+                self.add_keys(value)
+            else:
+                self.add(value)
             return REDACTED
         return self.redact(value) if isinstance(value, str) else value
 
 
-def is_secret(name: str, value: object) -> bool:
+def _list_forms(secret: str) -> list[str]:
+    """How a secret may be written: as it is, in a URL, in JSON, in base64; nothing of one that is a placeholder."""
+    if len(secret) < MIN_SECRET:
+        return []
+    in_json = json.dumps(secret)[1:-1]
+    in_base64 = base64.b64encode(secret.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+    return [
+        secret,
+        quote(secret, safe="", errors="surrogatepass"),
+        in_json,
+        in_json.replace("/", "\\/"),
+        in_base64,
+        in_base64.translate(str.maketrans("+/", "-_")),
+    ]
+
+
+def is_secret(name: str, value: object) -> TypeGuard[str]:
     """Whether the value of a field is a secret, judged by the field's name."""
     return isinstance(value, str) and SECRET_NAME.fullmatch(name) is not None
 

@@ -52,9 +52,10 @@ class Judge:
                 on_event(_describe_exam(name, result))
         if failed and not self.anyway:
             file.change(spec=file.spec.without_judge(), judge_settings=None)
+            resume = f"equipoise resume {shlex.quote(str(file.path))}"
             raise InputError(
                 f"The judge {self.reached.model.name} failed its exam for {', '.join(failed)}, and was asked about no "
-                f"answer. To go on without a judge: equipoise resume {shlex.quote(str(file.path))} · with another one: add --judge MODEL "
+                f"answer. To go on without a judge: {resume} · with another one: add --judge MODEL "
                 "· to use this one all the same, and have every report say so: add --judge-anyway"
             )
 

@@ -34,7 +34,7 @@ from equipoise.models.protocol import (
     Sampling,
     TransientFault,
 )
-from equipoise.models.redact import REDACTED, Redactor, refuse_key_as_name
+from equipoise.models.redact import REDACTED, Redactor, is_secret, looks_like_key, refuse_key_as_name
 from equipoise.schema import Status
 
 MAX_ANSWER_BYTES = 16 * 2**20
@@ -128,10 +128,16 @@ class ChatModel(Model):
         )
         self._headers.update({"Authorization": endpoint.basic_auth} if endpoint.basic_auth else {})
         self._headers.update(headers)
-        # The values of headers, and what follows a word such as "Bearer" in them.
-        secrets = [part for value in headers.values() for part in (value, *value.split()[1:])]
-        secrets += [secret for secret in (key.value, proxy and (proxy.password or proxy.user)) if secret]
-        self._redactor = redactor = Redactor(*secrets, *endpoint.secrets)
+        self._redactor = redactor = Redactor()
+        for header, value in headers.items():
+            # What follows a word such as "Bearer" is a secret by itself.
+            parts = (value, *value.split()[1:])
+            if is_secret(header, value) or looks_like_key(value):
+                redactor.add_keys(*parts)
+            else:
+                redactor.add(*parts)
+        login = (proxy.password or proxy.user) if proxy else None
+        redactor.add_keys(*filter(None, (key.value, login)), *endpoint.secrets)
         extra = redactor.redact_setting("", sampling.extra)
         settings = {"provider": endpoint.provider.name, "model": endpoint.model, "base_url": endpoint.base_url}
         settings |= {**asdict(sampling), "extra": extra}
@@ -216,7 +222,7 @@ class ChatModel(Model):
         async with self._renewing:
             if self._key_command and self._key == refused:
                 self._key = await print_key(self._key_command)
-                self._redactor.add(self._key)
+                self._redactor.add_keys(self._key)
 
     async def _post(self, key: str | None, parameters: Body, messages: Body, asking: Asking) -> Outcome:
         """Send one request and return its outcome."""

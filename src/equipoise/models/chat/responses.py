@@ -85,7 +85,9 @@ class Responses:
             if document is None and data.lstrip()[:1] == b"<":
                 problem = f"a web page{self._suggestion or ', not JSON'}"
             return self.reject(data, f"HTTP {response.status}: {problem}")
-        reply = self._redact(reply, latency)
+        reply = self._protect(reply, latency)
+        if reply.status == Status.KEY_IN_ANSWER:
+            return reply
         if reply.status == Status.HTTP_ERROR:
             return TransientFault(reply, kind="server")
         if reply.finish_reason and reply.finish_reason.lower() not in KNOWN_REASONS:
@@ -118,10 +120,23 @@ class Responses:
         raw = kept.encode("utf-8", "surrogateescape")[:MAX_RAW_BYTES]
         return TransientFault(Reply(status=Status.MALFORMED, detail=detail, raw=raw), kind="malformed")
 
-    def _redact(self, reply: Reply, latency: float) -> Reply:
-        texts = {name: value for name, value in vars(reply).items() if isinstance(value, str) and name != "status"}
-        redacted: dict[str, Any] = {name: self._redactor.redact(text) for name, text in texts.items()}
-        return replace(reply, latency=latency, **redacted)
+    def _protect(self, reply: Reply, latency: float) -> Reply:
+        """The reply with its answer as it came; or without it, if it holds the key.
+
+        Answers are data: nothing in them is replaced. Names and details are not, and lose all secrets.
+        """
+        redact = self._redactor.redact
+        reply = replace(
+            reply,
+            latency=latency,
+            detail=redact(reply.detail) if reply.detail else reply.detail,
+            served_model=redact(reply.served_model) if reply.served_model else None,
+            finish_reason=redact(reply.finish_reason) if reply.finish_reason else None,
+            fingerprint=redact(reply.fingerprint) if reply.fingerprint else None,
+        )
+        if any(self._redactor.holds_key(text) for text in (reply.answer or "", reply.reasoning or "")):
+            return _without_key(reply)
+        return reply
 
     def _interpret_error(self, error: ReportedError, headers: Mapping[str, str], sent: Body, asking: Asking) -> Outcome:
         """The outcome of an error. A parameter that is rejected is dropped, and the request is sent again."""
@@ -160,7 +175,9 @@ class Responses:
         variable = self._endpoint.provider.key_variable or "a variable named with --key-variable"
         return f"A key is needed and none was sent. It is looked for in {variable}."
 
-    def _read_probabilities(self, reply: Reply, document: Any, data: bytes) -> FirstToken | TransientFault | Refused:
+    def _read_probabilities(
+        self, reply: Reply, document: Any, data: bytes
+    ) -> FirstToken | Reply | TransientFault | Refused:
         """The first tokens. An endpoint that gives none with its first answer is refused: it will not do so later."""
         asked = self._parameters.top_logprobs
         found = read_first_token(document, asked)
@@ -177,7 +194,9 @@ class Responses:
                 f"The endpoint gives the probabilities of fewer first tokens than the {asked} that are asked for. "
                 "What it does not give counts as neither."
             )
-        return [{**entry, "token": self._redactor.redact(str(entry["token"]))} for entry in found]
+        if any(self._redactor.holds_key(str(entry["token"])) for entry in found):
+            return _without_key(reply)
+        return found
 
     def _refuse_probabilities(self, problem: str) -> NoProbabilities:
         return NoProbabilities(
@@ -201,6 +220,18 @@ def parse_json(data: bytes) -> Any:
             return json.loads(data.decode())
         except (ValueError, RecursionError):
             return None
+
+
+def _without_key(reply: Reply) -> Reply:
+    """An answer that holds the key is a failure, and nothing of it is kept."""
+    return replace(
+        reply,
+        status=Status.KEY_IN_ANSWER,
+        answer=None,
+        reasoning=None,
+        first_token=None,
+        detail="the answer holds the key that was sent; it is not stored",
+    )
 
 
 def _without_answer(reply: Reply) -> Reply:

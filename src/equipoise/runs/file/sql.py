@@ -116,7 +116,8 @@ OBJECTS = "select type, name, tbl_name, sql from sqlite_schema"
 COUNT_PLACES = "select count(*), count(distinct position), min(position), max(position) from prompts where probe = ?"
 IMPOSSIBLE = """
     select probe from states where attempts < 0 or status not in ('ok', 'truncated', 'filtered', 'empty', 'malformed',
-        'too_large', 'http_error', 'timeout', 'context_length', 'pending')
+        'too_large', 'http_error', 'timeout', 'context_length', 'key_in_answer',
+        'pending')
 """
 
 # Digests
