@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from equipoise.models.chat.model import ChatModel, make_chat_model
 from equipoise.models.protocol import AS_SAMPLED, Asking, Refused, Reply, TransientFault
-from serving.faults import Fault, send_json
+from serving.faults import Fault, Responder, send_json
 from serving.faulty import Behaviour, FaultyServer
 
 KEY = "sk-canary/0123456789+abcdefghijklmnop"

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 from urllib.parse import quote
 
 from equipoise.errors import InputError
@@ -85,7 +85,7 @@ class Redactor:
             return {self.redact(key): self.redact_setting(name if is_group else key, fields[key]) for key in fields}
         if isinstance(value, list | tuple):
             return [self.redact_setting(name, inner) for inner in value]
-        if is_secret(name, value):
+        if isinstance(value, str) and is_secret(name, value):
             if looks_like_key(value):
                 self.add_keys(value)
             else:
@@ -110,7 +110,7 @@ def _list_forms(secret: str) -> list[str]:
     ]
 
 
-def is_secret(name: str, value: object) -> TypeGuard[str]:
+def is_secret(name: str, value: object) -> bool:
     """Whether the value of a field is a secret, judged by the field's name."""
     return isinstance(value, str) and SECRET_NAME.fullmatch(name) is not None
 
