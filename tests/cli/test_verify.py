@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,9 @@ def test_a_run_and_its_report_fit(path: Path, report: Path, command: Command) ->
     outcome = command("verify", path, report)
     assert outcome.code == 0
     assert "5 prompts and 5 ended attempts are those that were stored" in outcome.out
-    run_line, report_line = outcome.out.splitlines()
-    assert "not proved: that the model gave these answers" in run_line
+    run_line, report_line, who = outcome.out.splitlines()
+    assert "not proved" not in run_line
+    assert who.startswith("Nobody can verify from a file who gave its answers")
     assert f"every number in it follows from {path}" in report_line
     assert "not proved" not in report_line
 
@@ -99,7 +101,7 @@ def test_several_runs_and_reports_in_any_order(path: Path, report: Path, command
     assert command("report", path, other, "-o", both, "--reading", "specified").code == 0
     moved = other.rename(path.with_name("moved.equipoise"))
     lines = output(command("verify", both, path, report, moved)).splitlines()
-    assert [line.split()[0] for line in lines] == ["report", "run", "report", "run"]
+    assert [line.split()[0] for line in lines] == ["report", "run", "report", "run", "Nobody"]
     assert "every number in it follows" in lines[0]
     assert "every number in it follows" in lines[2]
 
@@ -141,12 +143,27 @@ def test_changed_numbers_with_a_new_seal_are_refused_beside_the_run(
     assert forged != page
     report.write_text(seal_page(re.sub(r'(?<=equipoise-sha256" content=")[0-9a-f]{64}', "", forged)))
     alone = command("verify", report)
-    assert alone.code == 0
+    assert alone.code == 6
     assert "not proved: that it shows" in alone.out
+    assert "this run was not given" in alone.err
     outcome = command("verify", path, report)
     assert outcome.code == 6
     assert "does not show what its runs give" in outcome.err
     assert "0.499" in outcome.err
+
+
+@pytest.mark.fault("S30")
+def test_changed_numbers_are_no_success_if_another_version_wrote_the_report(
+    path: Path, report: Path, command: Command
+) -> None:
+    """It cannot be written again, so that nothing says whether its numbers follow from the run."""
+    page = report.read_text()
+    forged = page.replace(f"&#34;{version('equipoise')}&#34;", "&#34;99.0&#34;")
+    assert forged != page
+    report.write_text(seal_page(re.sub(r'(?<=equipoise-sha256" content=")[0-9a-f]{64}', "", forged)))
+    outcome = command("verify", path, report)
+    assert outcome.code == 6
+    assert "its numbers: it was written by equipoise 99.0" in outcome.err
 
 
 def test_a_forged_run_does_not_fit_its_report(path: Path, report: Path, command: Command) -> None:

@@ -12,7 +12,7 @@ from equipoise.cli.output import open_console, print_json
 from equipoise.errors import IntegrityError
 from equipoise.safe_text import printable_line
 
-WHO_ANSWERED = "that the model gave these answers, which only who asked it can say"
+WHO_ANSWERED = "Nobody can verify from a file who gave its answers; docs/provenance.md says what a signature adds."
 
 
 def command(
@@ -26,8 +26,8 @@ def command(
     """Check runs and reports: what is proved and what is not, a line for each file.
 
     Digests of a run are computed again and its prompts planned again. A report is written again from its runs, and
-    every number is compared. Exit code 0 if nothing contradicts; 6 with what does. docs/provenance.md says how to sign
-    the digests with your key.
+    every number is compared. Exit code 0 if all of it could be checked and fits; 6 with what does not fit, or could
+    not be checked here. docs/provenance.md says how to sign the digests with your key.
 
     Examples: equipoise verify run.equipoise · equipoise verify run.equipoise report.html ·
     equipoise verify *.equipoise *.html --digest > digests.txt
@@ -51,8 +51,12 @@ def command(
         for entry in entries:
             line = f"{entry['kind']} sha256:{entry['digest']}" if digest else _describe(entry)
             open_console().print(printable_line(line), markup=False, soft_wrap=True)
+        if runs and not digest:
+            open_console().print(WHO_ANSWERED, markup=False, soft_wrap=True)
     if problems:
         raise IntegrityError(" ".join(problems))
+    if unverified := [f"{entry['file']}: {reason}" for entry in entries for reason in entry["not_proved"]]:
+        raise IntegrityError(f"Not everything could be checked here. {'; '.join(unverified)}.")
 
 
 def _check_run(file: Path, runs: dict[str, Path]) -> dict[str, Any]:
@@ -64,7 +68,7 @@ def _check_run(file: Path, runs: dict[str, Path]) -> dict[str, Any]:
     return {
         "digest": found.digest,
         "proved": list(found.fitting),
-        "not_proved": [*found.unchecked, WHO_ANSWERED],
+        "not_proved": list(found.unchecked),
         "problems": [f"{file} does not fit: {problem.rstrip('.')}." for problem in found.problems],
     }
 

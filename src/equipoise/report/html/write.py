@@ -123,7 +123,7 @@ def check_report(path: Path, runs: Mapping[str, Path]) -> tuple[str, str, str]:
     if found is None or origin_found is None:
         raise IntegrityError(f"{path} holds no digest: it is no report of equipoise.")
     if page != seal_page(page):
-        raise IntegrityError(f"{path} was changed after it was written: its digest is another one.")
+        raise IntegrityError(f"{path} was changed after it was written: its digest does not match.")
     try:
         origin = msgspec.json.decode(html.unescape(origin_found[1]), type=Origin)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -133,7 +133,7 @@ def check_report(path: Path, runs: Mapping[str, Path]) -> tuple[str, str, str]:
     if runs and len(missing) == len(origin.runs):
         raise IntegrityError(f"{path} was made of another run, or the run was changed since.")
     if missing:
-        reason = f"that it shows {', '.join(missing)} as it is: the run was not given, or was changed since"
+        reason = f"that it shows what {', '.join(missing)} gives: this run was not given, or was changed since"
         return digest, proved, reason
     if origin.equipoise != version("equipoise"):
         reason = f"its numbers: it was written by equipoise {origin.equipoise}, and this is {version('equipoise')}"
