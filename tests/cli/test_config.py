@@ -386,3 +386,12 @@ def test_the_schema_refuses_mistakes(example: str, mistake: str, place: str) -> 
         changed = f'{example}\n[[models]]\nmodel = "ollama/m"\n{mistake}'
     validator = jsonschema.Draft202012Validator(config_schema())
     assert not validator.is_valid(tomllib.loads(changed))
+
+
+def test_names_and_prompts_that_hold_sk_are_no_secrets(command: Command) -> None:
+    """The word "risk-assessment" holds "sk-", and is no key of any service."""
+    content = "[[models]]\nmodel = 'simulated/unbiased'\nout = 'risk-assessment-2026.equipoise'\n"
+    content += "probes = ['jobs_lum']\n"
+    outcome = command("run", "--config", write(content))
+    assert outcome.code == 0, outcome
+    assert Path("risk-assessment-2026.equipoise").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def words(server: FaultyServer, *more: str) -> list[str]:
 
 def test_values_of_headers_are_given_again_and_never_stored(command: Command) -> None:
     header = ("--header", f"X-Organisation={SECRET}")
-    with FaultyServer(lambda prompt, nth: f"She. {SECRET}") as server:
+    with FaultyServer(lambda prompt, nth: "She is a nurse.") as server:
         stopped = command(*words(server, *header, "--max-requests", "2"))
         assert stopped.code == 4
         without = command("resume", "run.equipoise")
@@ -98,7 +99,9 @@ def test_the_key_of_a_command_is_sent_and_not_stored(command: Command, tmp_path:
     with FaultyServer(lambda prompt, nth: f"She. {SECRET}") as server:
         stopped = command(*words(server, *option, "--max-requests", "2"))
         assert stopped.code == 4
-        assert command("resume", "run.equipoise", *option).code == 0
+        resumed = command("resume", "run.equipoise", *option)
+        assert resumed.code == 3
+        assert "6 key_in_answer" in resumed.err
         assert {request.headers["Authorization"] for request in server.received} == {f"Bearer {SECRET}"}
     content = Path("run.equipoise").read_bytes()
     assert b"canary" not in content
@@ -179,3 +182,12 @@ def test_a_run_without_headers_stores_no_names_of_any(command: Command) -> None:
     with FaultyServer() as server:
         assert command(*words(server)).code == 0
     assert Run.open("run.equipoise").record.spec.headers == ()
+
+
+def test_a_run_that_goes_on_allows_as_much_to_be_missing_as_before(command: Command) -> None:
+    """Half of its answers are filtered, which was allowed when it was started."""
+    numbers = itertools.count()
+    with FaultyServer(lambda prompt, nth: Fault.FILTERED_200 if next(numbers) % 2 else sealed(prompt)) as server:
+        assert command(*words(server, "--allow-missing", "0.9", "--max-requests", "2")).code == 4
+        assert command("resume", "run.equipoise").code == 0
+        assert command("resume", "run.equipoise", "--allow-missing", "0.1").code == 3

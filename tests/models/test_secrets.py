@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from equipoise.errors import InputError
 from equipoise.models.chat.model import make_chat_model
 from equipoise.models.protocol import Refused, Reply, Sampling, TransientFault
-from equipoise.models.redact import Redactor
+from equipoise.models.redact import Redactor, has_known_key
 from equipoise.schema import Status
 from serving.asking import KEY, always, ask, connect_to, find_key, find_leaks
 from serving.faults import Fault
@@ -187,11 +187,29 @@ def test_a_stored_address_without_its_secret_is_not_used(url: str) -> None:
         "openai/deployments/gpt-4o-mini-2024-07-18?api-version=2024-10-21",
         "6f9619ff-8b86-d011-b42d-00cf4fc964ff/v1",
         "serving-endpoints/meta-llama-3-1-405b-instruct",
+        "risk-assessment-2026-prod/v1",
+        "task-oriented-assistant-2026/v1",
     ],
 )
 def test_ids_and_names_in_a_base_url_are_no_secrets(path: str) -> None:
     url = f"https://h/{path}"
     assert make_chat_model("custom/m", base_url=url, environ={}).settings["base_url"] == url
+
+
+@pytest.mark.fault("S19")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("risk-assessment-2026.equipoise", False),
+        ("You are a task-oriented-assistant-2026.", False),
+        ("disk-0123456789abcdef", False),
+        ("the key is sk-proj-0123456789abcdef.", True),
+        ("sk-0123456789abcdef", True),
+        ("x=gsk_0123456789abcdefgh", True),
+    ],
+)
+def test_keys_are_known_by_their_formats_at_the_beginning_of_a_word(text: str, expected: bool) -> None:
+    assert has_known_key(text) is expected
 
 
 @pytest.mark.fault("S17")

@@ -185,6 +185,13 @@ def test_the_next_command_says_how_many_prompts_it_asks(
     assert list(describe_next(run)) == [f"next: equipoise extend {path} {option}: about {more:,} prompts"]
 
 
+def test_where_only_failures_are_left_the_next_command_asks_them_again(tmp_path: Path) -> None:
+    """`resume` alone asks for what is pending, which is nothing."""
+    path = tmp_path / "a run.equipoise"
+    failed = simulated(path, {"jobs_lum": "random"}, parameters={"jobs_lum": {"sample": 30}}, failed=3)
+    assert list(describe_next(failed)) == [f"next: equipoise resume '{path}' --retry timeout"]
+
+
 def test_the_range_that_missing_answers_allow_is_shown_with_their_number(three: list[Run]) -> None:
     (sentence,) = [line for line in describe_numbers(three[0], three[0]["jobs_lum"]) if "could be anywhere" in line]
     assert "widened by what the 2 missing answers (pending, failed or not classified) could have said." in sentence

@@ -122,7 +122,7 @@ def _refuse_secrets(content: Mapping[str, Any], fail: Callable[[str], Exception]
 
     In the table of headers stand names of variables, so there it is the values that count.
     """
-    from equipoise.models.redact import is_secret, looks_like_key
+    from equipoise.models.redact import has_known_key, is_secret
 
     stack: list[tuple[str, Any]] = [("", content)]
     while stack:
@@ -133,7 +133,7 @@ def _refuse_secrets(content: Mapping[str, Any], fail: Callable[[str], Exception]
             stack += [(name, each) for each in value]
         elif isinstance(value, str) and "\0" in value:
             raise fail(f"{name!r} holds a NUL.")
-        elif isinstance(value, str) and (looks_like_key(value) or (name != "headers" and is_secret(name, value))):
+        elif isinstance(value, str) and (has_known_key(value) or (name != "headers" and is_secret(name, value))):
             raise InputError(
                 f"{fail(repr(name))} looks like a secret, and files like this one are shared. Put it into an "
                 'environment variable and name that: key_variable = "MY_KEY". It is not shown here.'

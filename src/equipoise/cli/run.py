@@ -262,7 +262,10 @@ def _print_outcome(run: Run, report: Path | None, given: options.Given, *, as_js
     """Show what a run found, write the report if one is wanted, and fail if too much is missing."""
     print_run(run, as_json=as_json)
     _write_report([run], report)
-    _check_complete(run, given.allow_missing())
+    allowed = run.record.spec.allow_missing
+    if "allow_missing" in given:
+        allowed = given.allow_missing()
+    _check_complete(run, allowed)
 
 
 def _write_report(runs: list[Run], report: Path | None) -> None:

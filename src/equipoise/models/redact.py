@@ -30,7 +30,7 @@ SECRET_NAME = re.compile(
 SECRET_GROUP = re.compile(r"(?:.*[-_.])?(?:credentials?|secrets|auth|authorization)", re.IGNORECASE)
 """Names of which all fields inside are secrets. (A JSON schema may well describe a field named `key` or `code`.)"""
 KEY_WITH_PREFIX = re.compile(
-    r"(?:sk|pk|rk|gsk|hf|ghp|gho|github_pat|glpat|xai|r8|nvapi|pplx|fw|csk|tgp|AIza|AKIA|ASIA|eyJ)"
+    r"(?<![A-Za-z0-9])(?:sk|pk|rk|gsk|hf|ghp|gho|github_pat|glpat|xai|r8|nvapi|pplx|fw|csk|tgp|AIza|AKIA|ASIA|eyJ)"
     r"[-_]?(?=[\w-]*\d)[\w-]{12,}"
 )
 LONG_RUN = re.compile(r"[A-Za-z0-9]{24,}")
@@ -115,9 +115,14 @@ def is_secret(name: str, value: object) -> bool:
     return isinstance(value, str) and SECRET_NAME.fullmatch(name) is not None
 
 
+def has_known_key(text: str) -> bool:
+    """Whether a text holds a word in the format of a service's keys, such as sk-…; "risk-assessment-2026" is none."""
+    return KEY_WITH_PREFIX.search(text) is not None
+
+
 def looks_like_key(text: str) -> bool:
-    """Whether a text looks like a key of a service, and not like a name, a date or the id of an account."""
-    if KEY_WITH_PREFIX.search(text):
+    """Whether a part of an address looks like a key of a service, and not like a name or the id of an account."""
+    if has_known_key(text):
         return True
     runs = [run for run in LONG_RUN.findall(text) if not UUID_OR_HASH.fullmatch(run)]
     return any(re.search(r"\d", run) and re.search(r"[A-Za-z]", run) for run in runs)

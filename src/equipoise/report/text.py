@@ -103,8 +103,11 @@ def describe_next(run: Run) -> Iterator[str]:
     if run.record.imported or run.record.is_function or all(given and given.mark for given in marks):
         return
     path = shlex.quote(str(run.path))
-    if not run.complete:
+    if run.counts[Status.PENDING]:
         yield f"next: equipoise resume {path}"
+        return
+    if run.counts.failed:
+        yield f"next: equipoise resume {path} {retry_options(run.counts.failed, run.small_limit)}"
         return
     too_few = run.record.spec.suite == "quick" and any(given and given.too_few for given in marks)
     more = 0
