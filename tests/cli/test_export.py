@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -234,3 +235,33 @@ def test_what_is_not_a_run_is_refused_and_not_changed(
     assert (outcome.code, outcome.out) == (6, "")
     assert str(hostile) in outcome.err
     assert hostile.read_bytes() == before
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_the_format_of_an_export_follows_the_ending_of_its_file(
+    ending: str, command: Command, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        "csv": pl.read_csv,
+        "jsonl": pl.read_ndjson,
+        "parquet": pl.read_parquet,
+    }
+    target = tmp_path / f"metrics.{ending}"
+    assert command("export", runs["fair"], "-o", target).code == 0
+    assert "masculine_rate" in readers[ending](target)["metric"].to_list()
+
+
+def test_a_format_that_contradicts_the_ending_is_refused(
+    command: Command, runs: dict[str, Path], tmp_path: Path
+) -> None:
+    target = tmp_path / "metrics.parquet"
+    outcome = command("export", runs["fair"], "--format", "csv", "-o", target)
+    assert outcome.code == 2
+    assert "ends in .parquet, and the format is csv. Give --format parquet, or another name." in outcome.err
+    assert not target.exists()
+
+
+def test_prompts_are_written_in_the_format_of_the_ending(command: Command, tmp_path: Path) -> None:
+    target = tmp_path / "prompts.parquet"
+    assert command("prompts", "jobs_lum", "-o", target).code == 0
+    assert pl.read_parquet(target).height == 339

@@ -240,3 +240,14 @@ def test_nothing_matched_writes_no_report_and_no_run(command: Command) -> None:
     assert command("import", file, *SIX, "-o", "run.equipoise").code == 2
     assert not Path("report.html").exists()
     assert not Path("run.equipoise").exists()
+
+
+def test_answers_of_which_none_could_be_classified_are_no_success(command: Command) -> None:
+    """The table is shown, and says what was seen instead; the exit code says that nothing was measured."""
+    keys = equipoise.plan("hiring_an", sample=40).prompts()["id"]
+    rows = [{"id": key, "answer": "Wir melden uns bald."} for key in keys]
+    outcome = command("score", write_lines("odd.jsonl", rows), "--probe", "hiring_an", "--sample", 40)
+    assert outcome.code == 3
+    assert "not computable" in outcome.out
+    assert "None of the 40 answers could be classified, so nothing was measured." in outcome.err
+    assert "equipoise read hiring_an FILE" in outcome.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import sqlite3
 import stat
@@ -181,3 +183,18 @@ def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
         assert modes == dict.fromkeys(["run.db", "run.db.lock"], 0o600)
     finally:
         os.umask(before)
+
+
+@pytest.mark.fault("P7")
+def test_a_file_system_without_locks_is_named_and_not_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(StorageError, match=r"is on a file system without locks \(Function not implemented\)") as caught:
+        create(tmp_path / "run.db")
+    assert "Keep run files on a local disk" in str(caught.value)
+    assert caught.value.exit_code == 5
+    assert list(tmp_path.iterdir()) == []

@@ -11,13 +11,14 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
+from equipoise.errors import InputError
 from equipoise.report.files import writing
 from equipoise.safe_text import printable
 
@@ -52,6 +53,16 @@ def print_json(kind: str, value: Mapping[str, Any], *, indent: int | None = 2) -
     plain = orjson.loads(orjson.dumps({"schema": f"equipoise/{kind}", **value}))
     text = json.dumps(plain, indent=indent).replace("\x7f", "\\u007f")
     sys.stdout.write(f"{text}\n")
+
+
+def choose_format(form: str | None, out: Path | None, tables: Sequence[str], *, default: str) -> str:
+    """The format of a file: the one that was named, or that of the file's ending; InputError if they disagree."""
+    ending = out.suffix.lower().removeprefix(".") if out else ""
+    if form is None:
+        return ending if ending in tables else default
+    if form in tables and ending in tables and form != ending:
+        raise InputError(f"{out} ends in .{ending}, and the format is {form}. Give --format {ending}, or another name.")
+    return form
 
 
 def open_output(path: Path | None) -> AbstractContextManager[IO[bytes]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typer import Argument, Option
 
 from equipoise.cli import options
-from equipoise.cli.output import note, open_output
+from equipoise.cli.output import choose_format, note, open_output
 from equipoise.errors import InputError, UnknownName
 from equipoise.report.files import make_folder
 
@@ -18,10 +18,10 @@ SAMPLING = ("temperature", "max_tokens", "system")
 def command(
     probe: str | None = Argument(None, help="The probe; see: equipoise probes"),
     *,
-    form: str = Option(
-        "jsonl",
+    form: str | None = Option(
+        None,
         "--format",
-        help="JSONL, CSV, Parquet, or input of a batch job.",
+        help="Default: by the ending of the file, or JSONL. JSONL, CSV, Parquet, or input of a batch job.",
         metavar="jsonl|csv|parquet|openai-batch|anthropic-batch|gemini-batch",
     ),
     out: options.Out = None,
@@ -53,6 +53,7 @@ def command(
     from equipoise.runs import suites
 
     chosen = given.one_probe(probe)
+    form = choose_format(form, out if shards is None else None, answer_prompts.TABLES, default="jsonl")
     if form not in (*answer_prompts.TABLES, *batch_jobs.BATCHES):
         raise UnknownName("format", form, (*answer_prompts.TABLES, *batch_jobs.BATCHES))
     parameters = given.parameters([chosen])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typer import Argument, Option
 
 from equipoise.cli import options
-from equipoise.cli.output import note, open_output
+from equipoise.cli.output import choose_format, note, open_output
 
 
 @options.takes(*options.READING)
@@ -82,12 +82,12 @@ def export(
         "prompts: all that are planned.",
         metavar="metrics|selection|words|attempts|prompts",
     ),
-    form: str = Option(
-        "csv",
+    form: str | None = Option(
+        None,
         "--format",
-        help="In CSV, text that a spreadsheet would run as a formula gets a leading apostrophe; JSONL and Parquet "
-        "are exact; every-eval-ever is the JSON of the EvalEval coalition, schema 0.3.0: of each marked metric the "
-        "distance from even-handed and the mark.",
+        help="Default: by the ending of the file, or CSV. In CSV, text that a spreadsheet would run as a formula gets "
+        "a leading apostrophe; JSONL and Parquet are exact; every-eval-ever is the JSON of the EvalEval "
+        "coalition, schema 0.3.0: of each marked metric the distance from even-handed and the mark.",
         metavar="csv|jsonl|parquet|every-eval-ever",
     ),
     probe: str | None = Option(
@@ -110,6 +110,7 @@ def export(
     from equipoise.runs import run as runs
 
     run = runs.Run.open(file)
+    chosen = choose_format(form, out, ("csv", "jsonl", "parquet"), default="csv")
     with open_output(out) as opened:
-        rows = exports.write(run, opened, what, form, probe)
+        rows = exports.write(run, opened, what, chosen, probe)
     note(f"{rows:,} rows of {what}")

@@ -22,7 +22,7 @@ from equipoise.safe_text import printable_line
 if TYPE_CHECKING:
     from equipoise.measuring.partials import Partial
     from equipoise.measuring.plan import Plan
-    from equipoise.measuring.result import Matching
+    from equipoise.measuring.result import Matching, Result
 
 LOCAL, RAY = "local", "ray"
 PARTIAL, PARQUET = ".partial", ".parquet"
@@ -108,6 +108,7 @@ def command(
         _write_report(report, paths, {"probes": chosen, "suite": suite, "names": names, **parameters})
     _check_used(result.matching)
     events.check_complete(Audit({result.probe: result}).counts, None, given.allow_missing())
+    _check_read(result)
 
 
 @options.takes("probes", "allow_missing", *options.PLAN, *options.OWN, *options.COLUMNS)
@@ -247,6 +248,20 @@ def _note_matching(found: Matching, repetitions: int) -> None:
         )
     if found.unknown:
         note(f"{found.unknown:,} answers belong to no planned prompt (other --sample, --seed or --set?)")
+
+
+def _check_read(result: Result) -> None:
+    """Fail if no answer at all could be classified: then nothing was measured."""
+    coverage = result.coverage["all"]
+    if coverage["detected"] or not coverage["undetected"]:
+        return
+    labels = result.setup.probe.detector.counted_labels
+    seen = [f"{coverage[label]:,} {label}" for label in labels if coverage.get(label)]
+    what = f" ({', '.join(seen)})" if seen else ""
+    raise Incomplete(
+        f"None of the {coverage['undetected']:,} answers could be classified{what}, so nothing was measured. "
+        f"To see how each is read: equipoise read {result.probe} FILE"
+    )
 
 
 def _check_used(found: Matching) -> None:

@@ -247,8 +247,8 @@ def refuse_changes(
         raise IntegrityError(
             f"{file.path} was started with other settings, and answers to different questions are not mixed:\n"
             f"{changes}\n"
-            f"To go on as it was started: equipoise resume {file.path}. For the new settings, start a new run."
-            + _offer_extension(file, spec, differences)
+            f"To go on as it was started: equipoise resume {shlex.quote(str(file.path))}. For the new settings, start "
+            "a new run." + _offer_extension(file, spec, differences)
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -118,6 +119,9 @@ def beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
+HELD_BY_ANOTHER = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+
+
 class Lock:
     """The lock of a run file's owner. The constructor takes it at once or raises StorageError.
 
@@ -133,18 +137,29 @@ class Lock:
                 raise StorageError(f"{path.parent} cannot be written to: {error.strerror} ({path.name}).") from None
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                owner = os.read(self._fd, 20).decode("ascii", "replace")
-                os.close(self._fd)
-                raise StorageError(
-                    f"{path} is in use by another process{f' (pid {owner})' if owner else ''}. "
-                    "A run has one owner: wait until it has finished, or stop it."
-                ) from None
+            except OSError as error:
+                raise self._explain(error, path) from None
             if is_same_file(os.fstat(self._fd), self._path):
                 break
             os.close(self._fd)  # the previous owner removed the file between opening and locking
         os.ftruncate(self._fd, 0)
         os.write(self._fd, str(os.getpid()).encode())
+
+    def _explain(self, error: OSError, path: Path) -> StorageError:
+        """Why the lock could not be taken; the lock file is closed."""
+        owner = os.read(self._fd, 20).decode("ascii", "replace")
+        os.close(self._fd)
+        if error.errno not in HELD_BY_ANOTHER:
+            self._path.unlink(missing_ok=True)
+            return StorageError(
+                f"{path.parent} is on a file system without locks ({error.strerror}), so that two processes could "
+                "write to one run file. Keep run files on a local disk, and copy them when they are finished."
+            )
+        process = f" (pid {owner})" if owner else ""
+        return StorageError(
+            f"{path} is in use by another process{process}. "
+            "A run has one owner: wait until it has finished, or stop it."
+        )
 
     def release(self) -> None:
         """Give the lock back."""

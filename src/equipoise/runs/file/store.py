@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -212,7 +213,10 @@ def _label_rows(probe: Probe, measured: pl.DataFrame) -> pl.DataFrame:
 def _write_run_file(path: Path, record: RunRecord, plans: Iterable[Plan]) -> None:
     """Write a run file that gets its name only when it is complete. The caller holds the lock."""
     if path.exists() or path.is_symlink():
-        raise StorageError(f"{path} already exists. To go on with it: equipoise resume {path}. Or choose another name.")
+        raise StorageError(
+            f"{path} already exists. To go on with it: equipoise resume {shlex.quote(str(path))}. "
+            "Or choose another name."
+        )
     if beside(path, "-journal").exists():
         raise StorageError(
             f"{beside(path, '-journal')} is left of another run file of that name, and would spoil a new one. "
