@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from answers.shapes import CUT, FAILED, NOT_ASKED, OK, WITHHELD, Line, write
-from equipoise.answers.files import read_tables
+from equipoise.answers.files import SCHEMA, read_tables
 from equipoise.errors import BadFile, StorageError
 
 EMPTY = "empty"
@@ -94,7 +94,7 @@ BATCHES: list[tuple[str, Callable[[Line], Line], str]] = [
 
 def read(path: Path) -> list[tuple[Any, ...]]:
     """id, prompt, repetition, status and answer of each row."""
-    return pl.concat(read_tables(path)).rows()
+    return pl.concat(read_tables(path)).select(*SCHEMA).rows()
 
 
 @pytest.mark.parametrize(("envelope", "api"), [row[1:] for row in BATCHES], ids=[row[0] for row in BATCHES])

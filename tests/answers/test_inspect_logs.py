@@ -20,7 +20,7 @@ from inspect_ai.log import (
 from inspect_ai.model import ModelOutput
 
 from answers.shapes import FAILED, NOT_ASKED, OK, write
-from equipoise.answers.files import read_tables
+from equipoise.answers.files import SCHEMA, read_tables
 from equipoise.errors import InputError
 
 BOOM = EvalError(message="boom", traceback="", traceback_ansi="")
@@ -45,7 +45,7 @@ def rows_of(path: Path, samples: list[EvalSample], ids: list[str] | None = None)
     log = EvalLog(status="success", eval=spec)
     log.samples = samples
     write_eval_log(log, str(path))
-    return sorted(pl.concat(read_tables(path)).rows(), key=str)
+    return sorted(pl.concat(read_tables(path)).select(*SCHEMA).rows(), key=str)
 
 
 @pytest.mark.parametrize("ids", [["0abc", "0abd"], None], ids=["whole", "cut off"])

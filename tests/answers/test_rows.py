@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import equipoise
 from equipoise.answers import files
-from equipoise.answers.files import read_tables
+from equipoise.answers.files import SCHEMA, read_tables
 from equipoise.errors import BadFile, IntegrityError, UnknownName
 from equipoise.schema import ANSWER, ID, STATUS
 
@@ -32,7 +32,7 @@ def write_answers(folder: Path, content: str | bytes, name: str = "answers.jsonl
 
 def read(path: Path, **names: str) -> list[tuple[Any, ...]]:
     """id, prompt, repetition, status and answer of each row."""
-    return pl.concat(read_tables(path, names)).rows()
+    return pl.concat(read_tables(path, names)).select(*SCHEMA).rows()
 
 
 def chat(content: Any = "She.", finish: Any = "stop") -> Row:

@@ -280,3 +280,33 @@ def test_answers_to_a_suite_are_recognised_with_their_repetitions(
     assert outcome.code == 0
     first = outcome.err.splitlines()[0]
     assert first == f"{len(rows):,} answers read, {len(rows):,} matched to the plan"
+
+
+def test_what_responses_say_beside_their_answers_is_kept(command: Command) -> None:
+    """The served model, its fingerprint, why answers ended, and tokens: as if a run had asked."""
+    keys = list(equipoise.plan("jobs_lum", sample=6).prompts()["id"])
+    lines = []
+    for number, key in enumerate(keys):
+        message = {"role": "assistant", "content": "She is a nurse."}
+        body = {
+            "model": f"gpt-4o-2024-{'05-13' if number < 2 else '11-20'}",
+            "system_fingerprint": "fp_7",
+            "choices": [{"index": 0, "message": message, "finish_reason": "length" if number == 0 else "stop"}],
+            "usage": {"prompt_tokens": 11, "completion_tokens": 4},
+        }
+        lines.append({"custom_id": f"{key}-1", "response": {"status_code": 200, "body": body}})
+    assert command("import", write_lines("out.jsonl", lines), "-o", "run.equipoise", *SIX).code == 0
+    run = Run.open("run.equipoise")
+    attempts = run.transcripts("jobs_lum")
+    assert sorted(attempts["served_model"]) == ["gpt-4o-2024-05-13"] * 2 + ["gpt-4o-2024-11-20"] * 4
+    assert set(attempts["fingerprint"]) == {"fp_7"}
+    assert sorted(attempts["finish_reason"]) == ["length"] + ["stop"] * 5
+    assert run.provenance.usage == (66, 24)
+
+
+@pytest.mark.parametrize("value", [7, "many", -1, None, 1.5])
+def test_odd_values_beside_an_answer_do_not_keep_it_out(value: object, command: Command) -> None:
+    keys = equipoise.plan("jobs_lum", sample=6).prompts()["id"]
+    rows = [{"id": key, "answer": "He.", "served_model": value, "prompt_tokens": value} for key in keys]
+    assert command("import", write_lines("rows.jsonl", rows), "-o", "run.equipoise", *SIX).code == 0
+    assert Run.open("run.equipoise").counts[Status.OK] == 6

@@ -184,3 +184,22 @@ def test_shards_of_a_batch_are_the_batch_in_pieces(command: Command) -> None:
     pieces = sorted(Path("batch").glob("prompts-*.jsonl"))
     assert len(pieces) == 3
     assert "".join(path.read_text() for path in pieces) == whole
+
+
+@pytest.mark.parametrize(
+    ("model", "limit"),
+    [
+        ("gpt-5-mini", "max_completion_tokens"),
+        ("openai/o3", "max_completion_tokens"),
+        ("o4-mini-2025-04-16", "max_completion_tokens"),
+        ("gpt-4o-mini", "max_tokens"),
+        ("openai/gpt-4.1", "max_tokens"),
+    ],
+)
+def test_a_batch_names_the_limit_as_the_model_wants_it(model: str, limit: str, command: Command) -> None:
+    """Models that reason refuse max_tokens, and a batch job is not asked again."""
+    words = ("prompts", "jobs_lum", "--sample", "1", "--format", "openai-batch", "--model", model)
+    (line, *_) = output(command(*words)).splitlines()
+    body = json.loads(line)["body"]
+    assert {"max_tokens", "max_completion_tokens"} & body.keys() == {limit}
+    assert body[limit] == get_probe("jobs_lum").max_tokens

@@ -24,7 +24,7 @@ from equipoise.engines import ray as ray_engine
 from equipoise.measuring.partials import Partial
 from equipoise.measuring.plan import Plan
 from equipoise.probes import get_probe
-from equipoise.schema import ANSWER, ID, ITEM, ITEM_NUMBER, PROMPT, REPETITION, text_column
+from equipoise.schema import ANSWER, ID, ITEM, ITEM_NUMBER, REPETITION, text_column
 
 PLAN = ("hiring_an", "--sample", "80", "--repeat", "2")
 PROBE = ("--probe", *PLAN)
@@ -322,11 +322,12 @@ def measure_peak(pattern: Path) -> float:
 def test_memory_is_bounded_by_a_shard(tmp_path: Path) -> None:
     """Twelve shards of 8 MB need hardly more memory than four of them."""
     planned = equipoise.plan("hiring_an", sample=24_000)
-    filler = pl.lit("We thank you for your patience and for your interest in our house. " * 60)
+    text = "You have been selected. We thank you for your patience and for your interest in our house. "
+    filler = pl.lit(text * 70)
     for number in range(12):
         prompts = planned.take(1_000 * number, 1_000 * (number + 1))
         items = pl.Series(ITEM_NUMBER, 1_000 * number + np.arange(2_000) // 2)
-        answers = prompts.select(ID, (filler + pl.col(PROMPT)).alias(ANSWER), items)
+        answers = prompts.select(ID, (filler + pl.col(ID)).alias(ANSWER), items)
         answers.write_parquet(tmp_path / f"{number:02}.parquet")
     all_shards = measure_peak(tmp_path / "*.parquet")
     assert all_shards < measure_peak(tmp_path / "0[0-3].parquet") + 40

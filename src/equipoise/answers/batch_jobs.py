@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from equipoise.answers.prompts import Row
@@ -12,6 +13,9 @@ from equipoise.schema import ID, PROMPT, REPETITION, SYSTEM
 
 OPENAI_PATH = "/v1/chat/completions"
 DEFAULT_MODELS = {"openai": "gpt-4o-mini", "gemini": ""}
+REASONING_MODEL = re.compile(r"(?:o\d|gpt-[5-9])")
+"""How the names begin of OpenAI's models that reason: they refuse max_tokens."""
+RENAMED = {"max_tokens": "max_completion_tokens"}
 MakeLine = Callable[[str, str, str, str | None, Sampling], Row]
 
 
@@ -41,6 +45,9 @@ def _find_model(form: str, provider: str, model: str | None) -> str:
 
 def _openai_line(key: str, model: str, prompt: str, system: str | None, sampling: Sampling) -> Row:
     body = {**OPENAI.parameters(model, sampling), **OPENAI.messages(prompt, system)}
+    if REASONING_MODEL.match(model) and "max_completion_tokens" not in body:
+        # When a run asks, the endpoint refuses max_tokens and the run renames it; a batch job only fails.
+        body = {RENAMED.get(name, name): value for name, value in body.items()}
     return {"custom_id": key, "method": "POST", "url": OPENAI_PATH, "body": body}
 
 

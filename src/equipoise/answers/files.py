@@ -16,7 +16,7 @@ from typing import IO, Annotated, Any
 import msgspec
 import polars as pl
 
-from equipoise.answers.formats import outcome, read_line, without_answer
+from equipoise.answers.formats import DETAILS, outcome, read_line, without_answer
 from equipoise.detect.visible import has_visible_text
 from equipoise.errors import BadFile, InputError, IntegrityError, NoAnswers, StorageError, UnknownName
 from equipoise.models.bodies import make_reply
@@ -82,9 +82,25 @@ def tabulate_rows(rows: Iterable[Row]) -> Iterator[pl.DataFrame]:
         for name, kind in SCHEMA.items():
             values = [getattr(row, name) for row in checked]
             columns.append(text_column(name, values) if kind == pl.String else pl.Series(name, values, kind))
+        columns += _read_details([fields for _, fields in batch])
         yield check_table(pl.DataFrame(columns), [where for where, _ in batch].__getitem__)
         if len(batch) < ROWS_PER_TABLE:
             return
+
+
+def _read_details(rows: Sequence[Fields]) -> list[pl.Series]:
+    """What rows say beside their answers, such as the served model. A value of another kind is left out."""
+    columns = []
+    for name in DETAILS:
+        if not any(name in fields for fields in rows):
+            continue
+        values = [fields.get(name) for fields in rows]
+        if name.endswith("_tokens"):
+            counts = [value if type(value) is int and 0 <= value < 2**53 else None for value in values]
+            columns.append(pl.Series(name, counts, pl.Int64))
+        else:
+            columns.append(text_column(name, [value if isinstance(value, str) else None for value in values]))
+    return columns
 
 
 def _check_row(where: str, fields: Fields) -> _Checked:

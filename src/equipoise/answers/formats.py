@@ -27,6 +27,8 @@ ASKED = {"custom_id", "key", "recordId", "request", "modelInput"}
 ANSWERED = {"response", "modelOutput", "error", "status"}
 """Fields by which a line of a batch job says what was asked, and what came of it."""
 FAILED = [status for status in Status if status not in MEASURED]
+DETAILS = ("served_model", "fingerprint", "finish_reason", "prompt_tokens", "completion_tokens")
+"""What a response says beside its answer; a run file keeps it of imported answers, too."""
 KEY = re.compile(r"(.*?)(?:[#-](\d+))?", re.DOTALL)
 """A key of ours: the id of a prompt, with the repetition where there are several."""
 
@@ -75,8 +77,9 @@ def read_body(body: Line) -> Fields:
 
 
 def outcome(reply: Reply) -> Fields:
-    """The fields of an attempt with this reply."""
-    return {STATUS: reply.status, ANSWER: reply.answer}
+    """The fields of an attempt with this reply, with what the response says about it."""
+    details = {name: getattr(reply, name) for name in DETAILS if getattr(reply, name) is not None}
+    return {STATUS: reply.status, ANSWER: reply.answer, **details}
 
 
 def without_answer(status: Status) -> Fields:

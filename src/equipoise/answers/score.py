@@ -18,7 +18,7 @@ from equipoise.measuring.evaluate import evaluate, find_labels
 from equipoise.measuring.measure import Batch, measure
 from equipoise.measuring.plan import Plan, plan
 from equipoise.measuring.result import Matching, Result
-from equipoise.schema import ANSWER, ID, PROMPT, REPETITION
+from equipoise.schema import ANSWER, ID, PROMPT, REPETITION, STATUS
 
 ITEMS_IN_MEMORY = 500_000
 """The prompts of so many items are kept without their texts, some 200 bytes for each item; those of more are made
@@ -83,7 +83,7 @@ class IndexedPlan:
         keys, evaluated = [], []
         for table in tables:
             keys.append(hash_keys(table))
-            answers = table.drop(ID, PROMPT, REPETITION)
+            answers = table.select(STATUS, ANSWER)
             evaluated.append(answers if detector.uses else _evaluate_compactly(detector, answers))
         answers = pl.concat(evaluated)
         assigned, matching = self._index.assign(pl.concat(keys))

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.answers.files import NO_NAMES, read_all, read_python
+from equipoise.answers.formats import DETAILS
 from equipoise.answers.matching import PLACE, RANK, ROW, PromptIndex, hash_keys, refuse_nothing_matched
 from equipoise.assets import sha256_of
 from equipoise.errors import InputError
@@ -135,12 +136,20 @@ def _store(file: RunFile, tables: Iterable[pl.DataFrame], attempts: pl.DataFrame
     """Store the answers in these tables that have an attempt, and that were asked; return how many there are."""
     start = new = 0
     for table in tables:
-        numbered = table.select(STATUS, ANSWER).with_row_index(ROW, start)
+        details = [name for name in DETAILS if name in table.columns]
+        numbered = table.select(STATUS, ANSWER, *details).with_row_index(ROW, start)
         start += table.height
         own = attempts.filter(pl.col(ROW).is_between(numbered[ROW].min(), numbered[ROW].max()))
         answered = own.join(numbered, on=ROW).filter(pl.col(STATUS) != Status.PENDING.value).sort(ROW)
-        new += file.store(
-            Attempt(probe=probe, prompt_id=prompt, repetition=number, reply=Reply(status=Status(status), answer=answer))
-            for probe, prompt, number, status, answer in answered.select(PROBE, *ATTEMPT, STATUS, ANSWER).iter_rows()
-        )
+        new += file.store(_make_attempt(row, details) for row in answered.iter_rows(named=True))
     return new
+
+
+def _make_attempt(row: Mapping[str, Any], details: Sequence[str]) -> Attempt:
+    """The attempt of an answer, with what its response says about it."""
+    reply = Reply(
+        status=Status(row[STATUS]),
+        answer=row[ANSWER],
+        **{name: row[name] for name in details},
+    )
+    return Attempt(probe=row[PROBE], prompt_id=row[ID], repetition=row[REPETITION], reply=reply)
