@@ -14,6 +14,7 @@ import pytest
 
 from equipoise.errors import EndpointError
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
+from equipoise.report.text import describe_served
 from equipoise.runs.ask.asker import is_same_model
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, Status
@@ -242,6 +243,23 @@ def test_each_other_served_model_is_noted_and_stays_with_its_attempt(path: Path)
     outcome = run_pump(path, model, 3)
     assert set(outcome.attempts["served_model"]) == {"other-0", "other-1", "other-2"}
     assert len(outcome.notes) == len(outcome.stored_notes) == 3
+
+
+@pytest.mark.fault("E20")
+def test_another_version_of_the_same_model_is_noted_when_it_follows(path: Path) -> None:
+    """Both have the name that was asked for, with a date."""
+
+    def script(prompt: str, nth: int) -> Reply:
+        return ok(prompt, served_model=f"fake-2024-{'05-13' if model.requests < 4 else '11-20'}")
+
+    model = Fake(script)
+    outcome = run_pump(path, model, 10, concurrency=1)
+    (note,) = outcome.notes
+    assert note.startswith("The endpoint served 'fake-2024-05-13' and then 'fake-2024-11-20'.")
+    (sentence,) = describe_served(Run.open(path))
+    assert sentence == (
+        "The endpoint served more than one model: fake-2024-11-20 (7 attempts), fake-2024-05-13 (3 attempts)."
+    )
 
 
 @pytest.mark.fault("E20")

@@ -91,7 +91,7 @@ def _state_lines(run: Run, *, everything: bool) -> Iterator[str]:
         read = texts.describe_read(run.results().values())
         yield " ".join([texts.describe_attempts(run.counts), *read, "--all shows every metric and what it rests on."])
         yield printable_line(texts.describe_asked(run.results().values()))
-    for text in (*texts.describe_reasoning(run), *run.record.notes):
+    for text in (*texts.describe_served(run), *texts.describe_reasoning(run), *run.record.notes):
         yield printable_line(f"note: {text}")
 
 

@@ -278,6 +278,17 @@ def describe_attempts(counts: Mapping[Status, int]) -> str:
     return f"{answered:,} of {planned:,} attempts are answered{said}."
 
 
+def describe_served(run: Run) -> Iterator[str]:
+    """Which models answered, and how many attempts each, where the endpoint served more than one."""
+    attempts: Counter[str] = Counter()
+    for name, _, count in run.provenance.served:
+        if name is not None:
+            attempts[name] += count
+    if len(attempts) > 1:
+        each = ", ".join(f"{name} ({count:,} attempts)" for name, count in attempts.most_common())
+        yield f"The endpoint served more than one model: {each}."
+
+
 def describe_read(results: Iterable[Result]) -> Iterator[str]:
     """What share of the answers could be classified, and where empty ones are counted; nothing without answers."""
     counts = [result.coverage["all"] for result in results]

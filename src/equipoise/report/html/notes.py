@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from equipoise.measuring.compare import format_p
 from equipoise.measuring.result import ORIGINS, Audit, Result
-from equipoise.report.text import describe_numbers, describe_reasoning, join_list
+from equipoise.report.text import describe_numbers, describe_reasoning, describe_served, join_list
 from equipoise.runs.run import Run
 from equipoise.schema import ALLOW_MISSING, MEASURED, NEITHER, PROBABILITIES, MetricKey, Status
 from equipoise.stats.proportions import two_proportion_p_value
@@ -83,7 +83,7 @@ def describe_provenance(run: Run) -> dict[str, str]:
 
 def list_notes(run: Run) -> list[str]:
     """The notes of a run, for example that another model was served than was asked for."""
-    return [*run.record.notes, *itertools.islice(describe_reasoning(run), 1)]
+    return [*run.record.notes, *describe_served(run), *itertools.islice(describe_reasoning(run), 1)]
 
 
 def gather_notes(runs: Sequence[Run], names: Sequence[str]) -> dict[str, str]:

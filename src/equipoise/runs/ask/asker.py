@@ -69,6 +69,8 @@ class Asker:
     """Raises the token limit of the run, given what the first answer took; None: limits stay as they are."""
     raised_limit: int = 0
     """The limit that was raised in this session, for prompts that were read from the file before."""
+    served: str = ""
+    """The last model that replied under the name that was asked for."""
     testing: asyncio.Lock = field(default_factory=asyncio.Lock)
     random: Random = field(default_factory=lambda: Random(0))
 
@@ -209,11 +211,23 @@ class Asker:
             raise EndpointError(self._describe_spent_on_reasoning(pending))
         if self.budget.is_blind:
             self._note("The endpoint does not count tokens, so limits on tokens and cost have no effect.")
-        if reply.served_model and self.wanted and not is_same_model(self.wanted, reply.served_model):
+        if reply.served_model:
+            self._check_served(reply.served_model)
+
+    def _check_served(self, served: str) -> None:
+        """Note that another model was served than was asked for, or that one dated version follows another."""
+        if self.wanted and not is_same_model(self.wanted, served):
             self._note(
-                f"Another model was served than {self.wanted!r}: {reply.served_model[:100]!r}. "
+                f"Another model was served than {self.wanted!r}: {served[:100]!r}. "
                 "The run file keeps the served name of each attempt."
             )
+            return
+        if self.served and served != self.served:
+            self._note(
+                f"The endpoint served {self.served[:100]!r} and then {served[:100]!r}. "
+                "The run file keeps the served name of each attempt."
+            )
+        self.served = served
 
     def _describe_spent_on_reasoning(self, pending: Pending) -> str:
         limit = pending.asking.max_tokens or 0
