@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
+import signal
 import sys
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from equipoise.models.protocol import Reply
 from equipoise.runs.run import Run
 from equipoise.schema import Status
 from equipoise.settings import Settings
+from runs.killable import wait_until
 
 
 def ask(code: str, deadline: float = 60.0, prompt: str = "Go?") -> Reply:
@@ -131,3 +134,48 @@ def test_a_budget_holds_each_time_a_pipeline_is_resumed(target: str, command: Co
     assert command("run", target, *OWN, "--max-requests", 6).code == 4
     assert command("resume", "run.equipoise", "--max-requests", 3).code == 4
     assert Run.open("run.equipoise").counts[Status.OK] == 9
+
+
+LEAVES_A_CHILD = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], {options})
+open({noted!r}, "w").write(str(child.pid))
+print("Yes.", flush=True)
+"""
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and not only the memory of one that nobody has asked about."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Processes are looked up in /proc.")
+@pytest.mark.fault("E29")
+@pytest.mark.parametrize(
+    "options", ["", "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL"], ids=["holds", "closed"]
+)
+def test_a_child_that_a_program_leaves_behind_is_ended_and_not_waited_for(options: str, tmp_path: Path) -> None:
+    """It may hold the output open, or not; the end of the program ends the answer."""
+    noted = tmp_path / "pid"
+    reply = ask(LEAVES_A_CHILD.format(options=options, noted=str(noted)), deadline=60.0)
+    assert (reply.status, reply.answer) == (Status.OK, "Yes.")
+    wait_until(lambda: not is_running(int(noted.read_text())))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Processes are looked up in /proc.")
+@pytest.mark.fault("E29")
+def test_a_child_in_a_session_of_its_own_is_not_waited_for(tmp_path: Path) -> None:
+    noted = tmp_path / "pid"
+    reply = ask(LEAVES_A_CHILD.format(options="start_new_session=True", noted=str(noted)), deadline=60.0)
+    os.kill(int(noted.read_text()), signal.SIGKILL)
+    assert (reply.status, reply.answer) == (Status.OK, "Yes.")
+
+
+@pytest.mark.fault("E29")
+def test_a_failure_names_the_program() -> None:
+    reply = ask("raise SystemExit(3)")
+    assert (reply.detail or "").startswith(f"{Path(sys.executable).name}: exit code 3")

@@ -34,6 +34,8 @@ CONCURRENCY = 2
 """How many programs run at a time, unless the user says otherwise."""
 MAX_ANSWER_BYTES = 16 * 2**20
 MAX_ERROR_BYTES = 2**16
+SECONDS_TO_READ_ON = 1.0
+"""For how long the output of a program is read after it has ended."""
 KEY_SECONDS = 60.0
 """What a command that prints a key may take: some ask a server, or wait for a touch of a security key."""
 
@@ -171,29 +173,53 @@ async def _run_program(words: Sequence[str], seconds: float, text: str, most: in
     process = await asyncio.create_subprocess_exec(*words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)
     assert process.stdout
     assert process.stderr
+    name = excerpt(Path(words[0]).name)
+    output = bytearray()
+    errors = bytearray()
+    streams = asyncio.gather(
+        _read(process.stdout, output, most, lambda: kill_group(process)),
+        _read(process.stderr, errors, MAX_ERROR_BYTES),
+        _write(process, text),
+    )
     try:
         async with asyncio.timeout(seconds):
-            output, errors, _ = await asyncio.gather(
-                _read(process.stdout, most, lambda: kill_group(process)),
-                _read(process.stderr, MAX_ERROR_BYTES),
-                _write(process, text),
-            )
-            await process.wait()
+            await _wait_for_end(process)
+            # What the program has started and left behind may hold its output open.
+            kill_group(process)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(streams, SECONDS_TO_READ_ON)
     except TimeoutError:
-        return Reply(status=Status.TIMEOUT, detail=f"the program took over {seconds:g} s")
+        return Reply(status=Status.TIMEOUT, detail=f"{name} took over {seconds:g} s")
     finally:
         kill_group(process)
-        code = await process.wait()
+        streams.cancel()
+        await _wait_for_end(process)
+        code = process.returncode
+        # A child in a session of its own may still hold the pipes; asyncio offers no other way to close them.
+        process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001
     if len(output) > most:
         return Reply(status=Status.TOO_LARGE, detail=f"over {most:,} bytes")
     if code:
         said = excerpt(errors.decode("utf-8", "replace").strip())
-        return Reply(status=Status.MALFORMED, detail=f"exit code {code}: {said}")
+        return Reply(status=Status.MALFORMED, detail=f"{name}: exit code {code}: {said}")
     try:
         return output.decode("utf-8").removesuffix("\n")
     except UnicodeDecodeError as error:
         detail = f"the answer is not UTF-8: byte {error.start:,} is not part of a character"
-        return Reply(status=Status.MALFORMED, detail=detail, raw=output[:MAX_ERROR_BYTES])
+        return Reply(status=Status.MALFORMED, detail=detail, raw=bytes(output[:MAX_ERROR_BYTES]))
+
+
+async def _wait_for_end(process: Process) -> None:
+    """Wait until the program itself has ended.
+
+    Some versions of Python (3.12.0 to 3.12.3) let `wait` return only when nobody holds its output any more.
+    """
+    waiting = asyncio.ensure_future(process.wait())
+    try:
+        while process.returncode is None and not waiting.done():
+            await asyncio.wait([waiting], timeout=0.1)
+    finally:
+        waiting.cancel()
 
 
 async def print_key(words: Sequence[str]) -> str:
@@ -228,14 +254,14 @@ def parse_command(command: str, what: str) -> list[str]:
     return words
 
 
-async def _read(stream: asyncio.StreamReader, most: int, on_excess: Callable[[], None] = lambda: None) -> bytes:
-    """What the stream holds, one byte above the limit at most; what comes after it is thrown away."""
-    kept = bytearray()
+async def _read(
+    stream: asyncio.StreamReader, kept: bytearray, most: int, on_excess: Callable[[], None] = lambda: None
+) -> None:
+    """Keep what the stream holds, one byte above the limit at most; what comes after it is thrown away."""
     while part := await stream.read(2**16):
         kept += part[: max(0, most + 1 - len(kept))]
         if len(kept) > most:
             on_excess()
-    return bytes(kept)
 
 
 async def _write(process: Process, text: str) -> None:
@@ -247,7 +273,6 @@ async def _write(process: Process, text: str) -> None:
 
 
 def kill_group(process: Process) -> None:
-    """End the program and all that it has started, unless it has ended."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+    """End the program, and all that it has started in its session: also what it has left behind."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
