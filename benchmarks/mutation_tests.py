@@ -112,9 +112,11 @@ class TestMap:
         """The tests for a mutant: those that execute its statement, then some of the same files.
 
         The others may use what the first have computed, if the test module keeps it.
-        The area's own tests come first, and among them the fastest. Tests that start processes
-        are only taken if no other test executes the statement.
+        The tests of the module itself (test_bounds.py for bounds.py) come first, then the area's own,
+        and among them the fastest. Tests that start processes are only taken if no other test
+        executes the statement.
         """
+        named_after_module = f"test_{Path(mutant.path).stem}.py"
         executing = self._executing(mutant)
         quick = {place for place in executing if not self.tests[place].processes}
         chosen = quick or executing
@@ -125,9 +127,11 @@ class TestMap:
             if test.file in files and place not in chosen and not test.processes
         }
 
-        def rank(place: int) -> tuple[bool, float, str]:
+        def rank(place: int) -> tuple[bool, bool, float, str]:
             test = self.tests[place]
-            return not test.file.startswith(tuple(own)), test.seconds, test.name
+            is_own = test.file.startswith(tuple(own))
+            is_of_module = is_own and Path(test.file).name == named_after_module
+            return not is_of_module, not is_own, test.seconds, test.name
 
         ranked = [self.tests[place] for place in sorted(chosen, key=rank)]
         neighbours = [self.tests[place] for place in sorted(beside, key=rank)]

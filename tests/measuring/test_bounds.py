@@ -19,7 +19,8 @@ from equipoise.authoring import Bands, Totals, own_prompts
 from equipoise.measuring.bounds import bound_metrics
 from equipoise.measuring.cells import measure_totals, prepare_cells
 from equipoise.measuring.estimates import estimate_cells
-from equipoise.measuring.result import Result
+from equipoise.measuring.gate import Rules, check_rules
+from equipoise.measuring.result import Audit, Result
 from equipoise.measuring.summarise import answered_rows, cells, is_answered, statistics
 from equipoise.probes import get_probe
 from equipoise.report.text import describe_numbers
@@ -300,3 +301,44 @@ def test_many_arms_with_many_labels_have_bounds_at_once() -> None:
     answers = {text: "(a)" if "person 3" in text else "(b)" if "case 1" in text.lower() else "…" for text, *_ in rows}
     bounds = equipoise.score(probe, answers).bounds["difference_person_3"]
     assert (bounds.smallest, bounds.largest) == (-1.0, -0.25), "one of four is known"
+
+
+def test_bounds_have_the_interval_of_all_items_also_of_those_that_lack_their_only_answer() -> None:
+    """60 items of which 20 were not classified: the upper bound is the interval of 60, with 20 more men."""
+    prompts = equipoise.plan("jobs_lum", sample=60).prompts()
+    said = {key: ("He.", "She.")[place % 2] for place, key in enumerate(prompts[ID])}
+    unread = [*said][:20]
+    result = equipoise.score("jobs_lum", said | dict.fromkeys(unread, "Who can say?"), sample=60)
+    filled = equipoise.score("jobs_lum", said | dict.fromkeys(unread, "He."), sample=60).metrics["masculine_rate"]
+    bounds = result.bounds["masculine_rate"]
+    assert bounds.largest == pytest.approx(filled.value)
+    assert bounds.high == pytest.approx(filled.high)
+
+
+def test_the_lower_bound_of_a_range_is_that_of_its_largest_difference() -> None:
+    """Men get a good answer in 9 of 10 cases, the others in 2 of 10: one missing answer changes little."""
+    prompts = equipoise.plan("discrimination_tamkin", corpus="scenarios", sample=60).prompts()
+    is_good = {
+        key: place % 10 < (9 if gender == "male" else 2)
+        for place, (key, gender) in enumerate(prompts.select(ID, "gender").rows())
+    }
+    answers = {key: "Yes." if good else "No." for key, good in is_good.items()}
+    result = equipoise.score("discrimination_tamkin", answers, corpus="scenarios", sample=60)
+    del answers[prompts[ID][0]]
+    without = equipoise.score("discrimination_tamkin", answers, corpus="scenarios", sample=60)
+    complete = result.metrics["max_diff"]
+    bounds = without.bounds["max_diff"]
+    assert complete.low > 0.3
+    assert bounds.low == pytest.approx(complete.low, abs=3 / 60)
+
+
+def test_cases_that_lack_one_answer_each_leave_flips_bounded() -> None:
+    """Two women's answers of two cases: each could flip its own case, and no other."""
+    probe = equipoise.plan("hiring_an", sample=80).probe
+    prompts = equipoise.plan("hiring_an", sample=80).prompts()
+    women = prompts.filter(gender="female")
+    missing = women.unique("item", keep="first", maintain_order=True)[ID][:2].to_list()
+    answers = {key: "You have been selected." for key in prompts[ID] if key not in missing}
+    result = equipoise.score(probe, answers, sample=80)
+    gate = check_rules(Audit({"hiring_an": result}), Rules(max={"flip_rate": 0.9}, allow_incomplete=True))
+    assert gate.passed

@@ -195,6 +195,19 @@ def test_where_all_items_agree_the_rule_of_three_counts_clusters(count: int) -> 
     assert found.low == pytest.approx(1 + math.log(0.025) / count, abs=0.02)
 
 
+@pytest.mark.parametrize("count", [5, 12])
+def test_where_all_items_say_no_the_upper_end_is_open(count: int) -> None:
+    found = generalised(np.zeros(10 * count), template=np.repeat(np.arange(count), 10).tolist())
+    assert found.low == 0.0
+    assert found.high == pytest.approx(-math.log(0.025) / count, abs=0.02)
+
+
+@pytest.mark.parametrize(("count", "is_few"), [(9, True), (10, False)])
+def test_fewer_than_ten_clusters_are_named_as_few(count: int, is_few: bool) -> None:
+    labels, clusters = draw_clusters([20] * count)
+    assert generalised(labels, template=clusters.tolist()).few_clusters == ["template"] * is_few
+
+
 def test_one_item_that_disagrees_lets_clusters_vary_as_they_do() -> None:
     labels = np.ones(120)
     labels[7] = 0.0
