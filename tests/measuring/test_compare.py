@@ -19,10 +19,12 @@ from equipoise.measuring.compare import ProbeComparison, compare_audits
 from equipoise.measuring.differences import Verdict
 from equipoise.models.protocol import Sampling
 from equipoise.probes import get_probe
+from equipoise.runs.finished import compare_all
 from equipoise.runs.run import Run
 from equipoise.schema import ANSWER, ID, text_column
 from equipoise.stats import sign_flip as signs_of_items
 from equipoise.stats.multiple_testing import holm
+from equipoise.stats.power import detectable_difference
 from measuring.conftest import FAIR
 from simulating import simulated
 
@@ -288,3 +290,20 @@ def test_words_without_opposites_are_compared() -> None:
     found = comparison[probe.name].metrics["mean_diff"]
     assert found.first == results[0].metrics["mean_diff"].value
     assert found.second == results[1].metrics["mean_diff"].value
+
+
+def test_pairs_without_anything_in_common_do_not_keep_others_from_being_compared() -> None:
+    """The third run asked another probe."""
+    first, second = (audit(jobs(0.5, size=40, draw=draw)) for draw in (1, 2))
+    third = equipoise.audit("simulated/unbiased", probes=["word_association"], suite="ci")
+    comparisons = compare_all([first, second, third])
+    assert [bool(comparison.probes) for comparison in comparisons] == [True, False]
+
+
+def test_the_detectable_difference_follows_from_the_half_width_of_the_interval() -> None:
+    (comparison,) = compare_all([audit(jobs(0.5, size=200, draw=draw)) for draw in (1, 2)])
+    marked = [metric for _, metric in comparison.marked()]
+    for metric in marked:
+        half_width = (metric.difference.high - metric.difference.low) / 2
+        expected = detectable_difference(half_width, tests=len(marked), significance=0.05)
+        assert metric.detectable == pytest.approx(expected)
