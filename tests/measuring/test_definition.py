@@ -15,6 +15,7 @@ import equipoise
 from equipoise.authoring import Arms, Array, Corpus, Detector, Items, Parameters, Probe, Totals
 from equipoise.detect import YES_NO
 from equipoise.errors import BadParameter, ProbeError
+from equipoise.measuring.calling import certain_token
 from equipoise.measuring.plan import plan
 from equipoise.probes import find_probes
 from measuring.order_probe import ORDER_PROBE, measure
@@ -220,3 +221,7 @@ def test_the_installed_probes_are_sound(probe: Probe) -> None:
     assert plan(probe, **parameters).items > 0
     with pytest.raises(ProbeError, match=f"The probe '{probe.name}' has a mistake in its measure"):
         plan(replace(probe, measure=fail), **parameters)
+
+
+def test_a_simulated_answer_is_read_as_a_token_that_is_certain() -> None:
+    assert certain_token("Yes") == [{"token": "Yes", "p": 1.0}]
