@@ -39,6 +39,7 @@ def test_parquet_is_read_as_the_same_rows_in_json_lines_are(tmp_path: Path) -> N
         ({"id": ["a"], "answer": [["a"]]}, "the column answer must hold String"),
         ({"id": ["a"], "answer": ["a"], "repetition": ["1"]}, "the column repetition must hold Int64"),
         ({"id": ["a"], "answer": ["a"], "repetition": [1.5]}, "row 1: repetition must be a whole number"),
+        ({"id": ["a"], "answer": ["a"], "repetition": [-1]}, "row 1: repetition must be 0 or more"),
         ({"id": ["a"] * 2, "answer": ["a"] * 2, "status": ["ok", "fine"]}, "row 2: status must be one of"),
         ({"id": pl.Series([], dtype=pl.String), "answer": pl.Series([], dtype=pl.String)}, "holds no answers"),
     ],

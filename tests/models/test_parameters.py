@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
 
 from equipoise.errors import BadParameter
@@ -216,3 +219,9 @@ OUT_OF_BOUNDS: list[tuple[str, object]] = [
 def test_a_parameter_out_of_bounds_is_refused(name: str, value: object) -> None:
     with pytest.raises(BadParameter, match=f"'{name}' must be"):
         make_spec(model="ollama/m", **{name: value})
+
+
+@pytest.mark.parametrize("extra", [{"a": math.nan}, {"b": {"c": [1, math.inf]}}])
+def test_numbers_that_json_does_not_have_are_refused_before_anything_is_asked(extra: dict[str, Any]) -> None:
+    with pytest.raises(BadParameter, match="must hold no nan or infinity"):
+        Sampling(extra=extra)

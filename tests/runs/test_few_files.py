@@ -13,7 +13,7 @@ from serving.faulty import FaultyServer
 
 
 @pytest.mark.fault("P11")
-@pytest.mark.parametrize("limit", [8, 16, 38])
+@pytest.mark.parametrize("limit", [8, 12, 16, 31, 32, 38])
 def test_with_too_few_open_files_nothing_is_sent_that_could_not_be_stored(
     tmp_path: Path,
     limit: int,

@@ -146,12 +146,20 @@ def test_tokens_and_cost_are_those_of_all_sessions(path: Path) -> None:
 
 
 @pytest.mark.fault("P11")
-@pytest.mark.parametrize(("limit", "connections"), [(67, 3), (64, 1), (0, 1), (1024, 16), (-1, 16)])
+@pytest.mark.parametrize(("limit", "connections"), [(67, 3), (64, 1), (32, 1), (1024, 16), (-1, 16)])
 def test_as_many_connections_as_the_limit_on_open_files_allows(
     monkeypatch: pytest.MonkeyPatch, limit: int, connections: int
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, -1))
     assert limit_connections(16) == connections
+
+
+@pytest.mark.fault("P11")
+@pytest.mark.parametrize("limit", [0, 31])
+def test_with_hardly_any_files_nothing_is_asked(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, -1))
+    with pytest.raises(StorageError, match=f"may have only {limit} files open.*ulimit -n 256"):
+        limit_connections(16)
 
 
 @pytest.mark.fault("P11")

@@ -119,6 +119,7 @@ def check_table(table: pl.DataFrame, where: Callable[[int], str]) -> pl.DataFram
     refused = {
         f"{STATUS} must be one of {', '.join(Status)}": ~states.is_in(list(Status)),
         f"{REPETITION} must be a whole number": table[REPETITION] % 1 != 0,
+        f"{REPETITION} must be 0 or more": table[REPETITION] < 0,
         f"no answer has more than {LONGEST_ANSWER:,} bytes": answers.str.len_bytes() > LONGEST_ANSWER,
     }
     for reason, wrong in refused.items():

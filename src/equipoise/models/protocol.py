@@ -13,6 +13,7 @@ to `runs/ask/`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,15 @@ FirstToken = list[dict[str, str | float]]
 """The most probable first tokens of an answer: [{"token": "Yes", "p": 0.81}, …]."""
 RESERVED_FIELDS = ("model", "messages", "system", "stream", "n")
 """Fields of a request's body that equipoise fills in itself."""
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all numbers in a value, at any depth, are finite."""
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +55,8 @@ class Sampling:
         for name in RESERVED_FIELDS:
             if name in self.extra:
                 raise BadParameter(f"The extra body must not hold {name!r}: equipoise fills that in.")
+        if not _is_finite(self.extra):
+            raise BadParameter("The extra body must hold no nan or infinity: JSON has no such numbers.")
 
     def system_for(self, prompt_system: str | None) -> str | None:
         """The system part to send with a prompt: the user's text, a blank line, the prompt's own; None if neither."""

@@ -45,6 +45,8 @@ PAGE = 1_000
 DRAIN_SECONDS = 10.0
 """How long requests under way are waited for when nothing more is sent."""
 EXIT_CODES: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143}
+FEWEST_FILES = 32
+"""With a lower limit on open files, answers may come and find no file to be stored in."""
 SPARE_FILES = 64
 """Open files that are not connections: the run file, its lock, standard streams, libraries."""
 
@@ -306,4 +308,10 @@ def stop_on_signals(stop: Callable[[int], None]) -> Iterator[None]:
 def limit_connections(wanted: int) -> int:
     """As many connections as wanted, or as the system's limit on open files allows."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return wanted if limit == resource.RLIM_INFINITY else max(1, min(wanted, limit - SPARE_FILES))
+    if limit == resource.RLIM_INFINITY:
+        return wanted
+    if limit < FEWEST_FILES:
+        raise StorageError(
+            f"This process may have only {limit} files open, too few to store answers. Allow more: ulimit -n 256"
+        )
+    return max(1, min(wanted, limit - SPARE_FILES))
