@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.errors import EndpointError, Incomplete, Interrupted
+from equipoise.errors import EndpointError, Incomplete, Interrupted, StorageError
 from equipoise.models.protocol import AS_SAMPLED, Asking, Reply
 from equipoise.runs.ask.events import Event, RunProgress, check_complete, describe_duration
 from equipoise.runs.ask.pump import DRAIN_SECONDS, Pump, limit_connections
