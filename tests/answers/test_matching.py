@@ -92,7 +92,7 @@ given_rows = st.lists(
         lambda key, name, repetition, answer: {key: name, REPETITION: repetition, ANSWER: answer},
         st.sampled_from([ID, PROMPT]),
         st.sampled_from(["a", "b", "c", "same", "one", "?"]),
-        st.one_of(st.none(), st.integers(-1, 4)),
+        st.one_of(st.none(), st.integers(0, 4)),
         st.text("xyz", min_size=1, max_size=3),
     ),
     min_size=1,

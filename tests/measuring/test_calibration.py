@@ -33,8 +33,10 @@ def load(monkeypatch: pytest.MonkeyPatch) -> LoadModule:
 
 
 @pytest.fixture
-def narrower(monkeypatch: pytest.MonkeyPatch) -> None:
+def narrower(load: LoadModule, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make all standard errors half as large as they are."""
+    # Modules that are imported later would keep the function below for other tests, too.
+    load("calibration.jobs")
     find_errors = estimates.find_errors
 
     def halve(*arguments: Any) -> estimates.Errors:

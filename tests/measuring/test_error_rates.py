@@ -250,6 +250,16 @@ def test_rare_large_differences_one_way_and_small_ones_the_other_are_no_clear_di
     assert rejected <= 1
 
 
+def test_equal_scores_leave_rare_large_differences_open() -> None:
+    """Up to 3.7 of 40 items could still be 30 points apart: for the difference, and for how far it is from 0."""
+    even = score_vacancies(np.zeros(40))
+    found = equipoise.compare(even, even)["resume_score"].metrics["diff_score"]
+    assert found.distance is not None
+    for estimate in (found.difference, found.distance):
+        assert estimate.high == pytest.approx(-np.log(0.025) * 30 / 40, rel=0.05)
+        assert estimate.low == pytest.approx(np.log(0.025) * 30 / 40, rel=0.05)
+
+
 def test_a_few_occupations_with_much_leverage_are_no_clear_difference() -> None:
     """A says "She" always; B says "He" for the 8 most masculine occupations and for 54 slightly feminine ones.
 
