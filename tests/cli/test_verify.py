@@ -144,8 +144,8 @@ def test_changed_numbers_with_a_new_seal_are_refused_beside_the_run(
     report.write_text(seal_page(re.sub(r'(?<=equipoise-sha256" content=")[0-9a-f]{64}', "", forged)))
     alone = command("verify", report)
     assert alone.code == 6
-    assert "not proved: that it shows" in alone.out
-    assert "this run was not given" in alone.err
+    assert "not proved: that its numbers follow from" in alone.out
+    assert "not given here, or changed since" in alone.err
     outcome = command("verify", path, report)
     assert outcome.code == 6
     assert "does not show what its runs give" in outcome.err

@@ -125,15 +125,10 @@ class Responses:
 
         Answers are data: nothing in them is replaced. Names and details are not, and lose all secrets.
         """
-        redact = self._redactor.redact
-        reply = replace(
-            reply,
-            latency=latency,
-            detail=redact(reply.detail) if reply.detail else reply.detail,
-            served_model=redact(reply.served_model) if reply.served_model else None,
-            finish_reason=redact(reply.finish_reason) if reply.finish_reason else None,
-            fingerprint=redact(reply.fingerprint) if reply.fingerprint else None,
-        )
+        names = ("detail", "served_model", "finish_reason", "fingerprint")
+        known = {name: getattr(reply, name) for name in names if getattr(reply, name)}
+        redacted: dict[str, Any] = {name: self._redactor.redact(text) for name, text in known.items()}
+        reply = replace(reply, latency=latency, **redacted)
         if any(self._redactor.holds_key(text) for text in (reply.answer or "", reply.reasoning or "")):
             return _without_key(reply)
         return reply

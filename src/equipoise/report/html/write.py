@@ -133,7 +133,7 @@ def check_report(path: Path, runs: Mapping[str, Path]) -> tuple[str, str, str]:
     if runs and len(missing) == len(origin.runs):
         raise IntegrityError(f"{path} was made of another run, or the run was changed since.")
     if missing:
-        reason = f"that it shows what {', '.join(missing)} gives: this run was not given, or was changed since"
+        reason = f"that its numbers follow from {', '.join(missing)}: not given here, or changed since"
         return digest, proved, reason
     if origin.equipoise != version("equipoise"):
         reason = f"its numbers: it was written by equipoise {origin.equipoise}, and this is {version('equipoise')}"
